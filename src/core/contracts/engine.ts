@@ -1,0 +1,98 @@
+import type { MonoTypeOperatorFunction, Observable, OperatorFunction, SchedulerLike } from 'rxjs';
+import type { KvAllocator, KvSlot } from './memory.ts';
+import type { Model, ModelRunner, ModelSlot, RuntimeSlot } from './model.ts';
+import type { GenerateRequest, GenerateResult, Prompt, SamplingParams, SequenceId, TokenEvent } from './request.ts';
+import type { Allocated, Computed, Planned, Sampled, Sequence, Settled, Tick, Worded } from './step.ts';
+
+export interface EngineStats {
+  readonly waiting: number;
+  readonly running: number;
+  readonly paused: number;
+  readonly blocksUsed: number;
+  readonly blocksTotal: number;
+  readonly promptTokensPerS: number;
+  readonly outputTokensPerS: number;
+  readonly step: number;
+}
+
+export interface Engine {
+  readonly name: string;
+  readonly model: Model;
+  readonly options: EngineOptions;
+  /** Cold: each subscription is one request; unsubscribing cancels it. */
+  stream(request: GenerateRequest): Observable<TokenEvent>;
+  /** `maxNewTokens` wins over `params.maxTokens`. An aborted signal rejects with its reason, an `AbortError`. */
+  generate(
+    prompt: Prompt,
+    maxNewTokens?: number,
+    params?: Partial<SamplingParams>,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<GenerateResult>;
+  generateBatch(
+    prompts: readonly Prompt[],
+    maxNewTokens?: number,
+    params?: Partial<SamplingParams>,
+  ): Promise<readonly GenerateResult[]>;
+  readonly stats$: Observable<EngineStats>;
+  /** Refuses new requests, ends those under way with `abort`, waits for the running step, frees everything. */
+  close(): Promise<void>;
+}
+
+export interface EngineOptions {
+  /** Requests that may wait; one more is refused with `RXLLM_QUEUE_FULL`. */
+  readonly maxQueue: number;
+  /** Prompt and output together, in tokens. */
+  readonly maxModelLen: number;
+  readonly kvCacheMemoryMiB: number;
+  /** Times of the metrics and of deadlines, in milliseconds. */
+  readonly clock: SchedulerLike;
+  /** In [0, 1); seeds the requests that bring no seed. */
+  readonly random: () => number;
+  readonly newId: () => SequenceId;
+  /** Emits when the next step may start: by default once the event loop has served its I/O. */
+  readonly betweenSteps: () => Observable<unknown>;
+}
+
+/** What a slot may use. `waiting` and `running` are the scheduler's; only settle and schedule move sequences. */
+export interface EngineContext {
+  readonly options: EngineOptions;
+  readonly model: Model;
+  readonly runner: ModelRunner;
+  readonly kv: KvAllocator;
+  readonly waiting: Sequence[];
+  readonly running: Sequence[];
+}
+
+/** A factory, so that engines never share state. */
+export type Slot<I, O> = (context: EngineContext) => OperatorFunction<I, O>;
+
+export interface Stages {
+  readonly tokenize: Slot<GenerateRequest, Sequence>;
+  readonly schedule: Slot<Tick, Planned>;
+  readonly allocate: Slot<Planned, Allocated>;
+  readonly prefill: Slot<Allocated, Computed>;
+  /** Chapter 13 puts `pipeSlots(draft(proposer, { k }), verify())` here. */
+  readonly decode: Slot<Computed, Computed>;
+  /** Rows that verify has not already decided. */
+  readonly sample: Slot<Computed, Sampled>;
+  readonly detokenize: Slot<Sampled, Worded>;
+  readonly stop: Slot<Worded, Worded>;
+  readonly settle: Slot<Worded, Settled>;
+  readonly meter: Slot<Settled, Settled>;
+}
+
+/** Every stage but tokenize works on the step, so an observer of ticks can stand behind any of them. */
+export type StepStage = Exclude<keyof Stages, 'tokenize'>;
+export type Observer = <T extends Tick>(context: EngineContext, stage: StepStage) => MonoTypeOperatorFunction<T>;
+
+export interface StagedRecipe extends Stages {
+  readonly kind: 'staged';
+  readonly name: string;
+  /** Gives the reference's greedy ids (false where weights differ, as with int4): the equality test reads it. */
+  readonly exact: boolean;
+  readonly model: ModelSlot;
+  readonly runtime: RuntimeSlot;
+  readonly kv: KvSlot;
+  /** `profile()`, `record()`: behind each stage, in this order. */
+  readonly observers: readonly Observer[];
+}

@@ -1,0 +1,5 @@
+export type * from './engine.ts';
+export type * from './memory.ts';
+export type * from './model.ts';
+export type * from './request.ts';
+export type * from './step.ts';

@@ -1,0 +1,47 @@
+import type { EngineOptions } from './engine.ts';
+import type { Model } from './model.ts';
+import type { Sequence } from './step.ts';
+
+export type BlockId = number;
+
+/** Blocks reserved for a sequence, in the order of its tokens. */
+export interface Reservation {
+  readonly blocks: readonly BlockId[];
+}
+
+/**
+ * How keys and values lie in memory: not at all, one full-length region a sequence, or blocks found through a table.
+ * The graph that the model slot authors follows it.
+ */
+export type KvLayout = 'none' | 'contiguous' | 'paged';
+
+/** The pool a runner holds, per layer and for keys and values each: `[blocks, kvHeads, blockSize, headDim]`, float32. */
+export interface KvPool {
+  readonly layout: KvLayout;
+  /** Under `paged` block 0 takes the writes of padding and is never given out. */
+  readonly blocks: number;
+  /** Tokens a block; under `contiguous` the longest sequence. */
+  readonly blockSize: number;
+}
+
+/** noCache (chapters 2, 3) · contiguousSlots (4 to 9) · pagedBlocks (10) · prefixCached (11). */
+export interface KvAllocator {
+  readonly pool: KvPool;
+  /** Blocks that can be given out, and those that are. */
+  readonly total: number;
+  readonly used: number;
+  /** The longest sequence, in tokens, that fits when it is alone. */
+  readonly maxSequenceTokens: number;
+  /** Room for `newTokens` more, or undefined: nothing was taken. Sets `sequence.cached` on the first call. */
+  reserve(sequence: Sequence, newTokens: number): Reservation | undefined;
+  /** Drop what lies past `length` tokens (rejected drafts). */
+  truncate(sequence: Sequence, length: number): void;
+  free(sequence: Sequence): void;
+  fork(parent: Sequence, child: Sequence): void;
+  /** Make full blocks findable; called when a step settles, for accepted tokens only. */
+  publish(sequence: Sequence): void;
+  /** @throws Error when the books do not balance; for tests and for an idle engine. */
+  checkInvariants(): void;
+}
+
+export type KvSlot = (model: Model, options: EngineOptions) => KvAllocator;

@@ -1,0 +1,139 @@
+import type { Observable } from 'rxjs';
+import type { BlockId, KvLayout, KvPool } from './memory.ts';
+import type { ChatMessage, SamplingParams, TokenId } from './request.ts';
+
+/** Rotary embedding as in `rope_scaling` / `rope_parameters`. */
+export type RopeConfig = { readonly theta: number } & (
+  | { readonly type: 'default' }
+  | { readonly type: 'linear'; readonly factor: number }
+  | {
+      readonly type: 'llama3';
+      readonly factor: number;
+      readonly lowFreqFactor: number;
+      readonly highFreqFactor: number;
+      readonly originalMaxPositions: number;
+    }
+  | {
+      readonly type: 'yarn';
+      readonly factor: number;
+      readonly originalMaxPositions: number;
+      readonly betaFast: number;
+      readonly betaSlow: number;
+      /** Scales cos and sin; from `attention_factor`, else 0.1 ln(factor) + 1. */
+      readonly attentionFactor: number;
+    }
+);
+
+/** `config.json`, checked and under our names. */
+export interface ModelConfig {
+  readonly architecture: 'LlamaForCausalLM';
+  readonly layers: number;
+  readonly hidden: number;
+  readonly intermediate: number;
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly headDim: number;
+  readonly vocab: number;
+  readonly maxPositions: number;
+  readonly normEps: number;
+  readonly rope: RopeConfig;
+  readonly attentionBias: boolean;
+  readonly mlpBias: boolean;
+  /** lm_head shares the embedding's weights. */
+  readonly tiedEmbeddings: boolean;
+}
+
+export type WeightDtype = 'F32' | 'F16' | 'BF16';
+
+/** Where a tensor lies: the graph points ONNX Runtime straight at it. */
+export interface WeightLocation {
+  /** File name inside the model's folder. */
+  readonly file: string;
+  readonly dtype: WeightDtype;
+  readonly shape: readonly number[];
+  /** Bytes from the start of the file. */
+  readonly offset: number;
+  readonly length: number;
+}
+
+export interface Tokenizer {
+  /** Special tokens (BOS) are added where the tokenizer does so, unless told not to. */
+  encode(text: string, options?: { readonly addSpecialTokens?: boolean }): TokenId[];
+  decode(ids: readonly TokenId[], options?: { readonly skipSpecialTokens?: boolean }): string;
+  /** The token as the vocabulary writes it, turned into text; half a character becomes U+FFFD. */
+  tokenText(id: TokenId): string;
+  /** @throws RxllmError `RXLLM_CHAT_TEMPLATE_MISSING`, `RXLLM_CHAT_TEMPLATE_FAILED` */
+  applyChatTemplate(messages: readonly ChatMessage[], options: { readonly addGenerationPrompt: boolean }): string;
+  decoder(): IncrementalDecoder;
+  readonly vocabSize: number;
+  /** Ids that end a reply, from `generation_config.json`, else `config.json`, else the tokenizer. */
+  readonly eosIds: ReadonlySet<TokenId>;
+}
+
+/** Token ids in, text out that never ends inside a character. Special tokens give no text. */
+export interface IncrementalDecoder {
+  push(id: TokenId): string;
+  /** What is still held back, once. */
+  flush(): string;
+}
+
+/** A Hugging Face folder, read and checked; the weights themselves stay in their files. */
+export interface Model {
+  /** The folder's name, as clients see it. */
+  readonly name: string;
+  readonly directory: string;
+  readonly config: ModelConfig;
+  readonly tokenizer: Tokenizer;
+  readonly weights: ReadonlyMap<string, WeightLocation>;
+  /** What `generation_config.json` sets; used over HTTP for fields that are absent. */
+  readonly generationDefaults: Partial<SamplingParams>;
+}
+
+/** Which graph is authored from which weights: primitive ops, fused, flash, int4 … It follows the layout of the KV pool. */
+export type ModelSlot = (model: Model, layout: KvLayout) => GraphSource;
+export interface GraphSource {
+  readonly layout: KvLayout;
+  /** The folder that external data in the graph is relative to. */
+  readonly weightsDirectory: string;
+  /**
+   * The ONNX model as bytes. `in-place`: new keys and values are written into the pool by the graph, outputs bound to
+   * the inputs' memory. `returned`: the pool is only read, and what is new comes back as outputs.
+   */
+  author(cacheWrites: 'in-place' | 'returned'): Uint8Array;
+}
+/** stock, native, or native with stock as the fallback. */
+export type RuntimeSlot = (graph: GraphSource, model: Model, pool: KvPool) => Promise<ModelRunner>;
+
+/** A rectangle of tokens `[rows, width]`, right-padded. */
+export interface ForwardBatch {
+  readonly rows: number;
+  readonly width: number;
+  /** The new tokens of each row, at most `width` of them. */
+  readonly ids: readonly (readonly TokenId[])[];
+  /** Position of each row's first new token; all before it are in the cache. */
+  readonly positions: readonly number[];
+  readonly blockTables: readonly (readonly BlockId[])[];
+  /** Flat indices (row × width + column) whose logits are wanted, in ascending order. May be empty. */
+  readonly logitsAt: readonly number[];
+}
+
+/** `[rows, vocab]`, a row for each of `logitsAt`. Valid until the runner's next forward pass: copy what must outlive it. */
+export interface Logits {
+  readonly rows: number;
+  readonly vocab: number;
+  readonly data: Float32Array;
+}
+
+export interface ModelRunner {
+  readonly config: ModelConfig;
+  /** What runs underneath, for people to read: `native onnxruntime 1.30.0, 2 threads`. */
+  readonly description: string;
+  /**
+   * Cold; emits once, during the call to subscribe where the pass is short, and completes. One pass runs at a time: a
+   * second waits for the first. Unsubscribing lets the running pass finish and drops its result.
+   * @throws RxllmError `RXLLM_RUNTIME_FAILED` as an error notification.
+   */
+  forward(batch: ForwardBatch): Observable<Logits>;
+  /** Waits for a running pass, then frees the session and the pool. A forward after it errors. Idempotent. */
+  dispose(): Promise<void>;
+}

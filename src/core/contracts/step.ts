@@ -1,0 +1,68 @@
+import type { BlockId, Reservation } from './memory.ts';
+import type {
+  FinishReason,
+  GenerateRequest,
+  SamplingParams,
+  SequenceId,
+  TokenEvent,
+  TokenId,
+  TokenLogprobs,
+} from './request.ts';
+
+export interface Sequence {
+  readonly id: SequenceId;
+  readonly request: GenerateRequest;
+  readonly params: SamplingParams;
+  /** Milliseconds on the engine's clock. */
+  readonly arrivedAt: number;
+  /** Prompt, then output. */
+  readonly tokens: TokenId[];
+  readonly promptLength: number;
+  /** Tokens whose keys and values are in the cache; `tokens.length - computed` are still to run. */
+  computed: number;
+  /** Of those, how many came from the prefix cache. */
+  cached: number;
+  readonly blocks: BlockId[];
+  phase: 'waiting' | 'running' | 'paused' | 'finished' | 'cancelled';
+  /** Set by `stop`, or by a deadline; `settle` then takes the sequence out. */
+  finish?: FinishReason;
+}
+
+export interface PlannedRow {
+  readonly sequence: Sequence;
+  readonly kind: 'prefill' | 'decode';
+  readonly newTokens: number;
+}
+
+/** One turn of the loop. Each stage returns the step with more known about it. `now` is milliseconds on the clock. */
+export interface Tick {
+  readonly index: number;
+  readonly now: number;
+}
+export interface Planned extends Tick {
+  readonly rows: readonly PlannedRow[];
+  readonly preempted: readonly Sequence[];
+  /** Sequences that left before this step ran, and whose `finish` is still to be told. */
+  readonly ended: readonly Sequence[];
+}
+export interface Allocated extends Planned {
+  readonly reservations: ReadonlyMap<SequenceId, Reservation>;
+}
+/** Logits `[vocab]` of the last token, per sequence whose tokens are all computed; `accepted` where verify has already chosen. */
+export interface Computed extends Allocated {
+  readonly logits: ReadonlyMap<SequenceId, Float32Array>;
+  readonly accepted: ReadonlyMap<SequenceId, readonly TokenId[]>;
+}
+/** New tokens per sequence: one, or several after verify, none for an unfinished prompt chunk. */
+export interface Sampled extends Computed {
+  readonly produced: ReadonlyMap<SequenceId, readonly TokenId[]>;
+  readonly logprobs: ReadonlyMap<SequenceId, readonly TokenLogprobs[]>;
+}
+/** Text per produced token, which `stop` may cut or hold back until it is safe to show. */
+export interface Worded extends Sampled {
+  readonly text: ReadonlyMap<SequenceId, readonly string[]>;
+}
+/** Applied: lengths advanced, finished and cancelled sequences gone, their blocks back, prefix hashes published. */
+export interface Settled extends Worded {
+  readonly events: ReadonlyMap<SequenceId, readonly TokenEvent[]>;
+}

@@ -1,0 +1,21 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
+
+/** Few workers and no spinning: two cores are soon oversubscribed by ONNX Runtime's own threads. */
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^rxllm$/, replacement: source('index.ts') },
+      { find: /^rxllm\/(operators|engines|transport)$/, replacement: source('$1/index.ts') },
+    ],
+  },
+  test: {
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    env: { RXLLM_SPIN: '0' },
+  },
+});
