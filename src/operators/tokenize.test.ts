@@ -1,4 +1,4 @@
-import { of } from 'rxjs';
+import { map, of } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { operatorContext } from '../../test/support/context.ts';
 import { expectWellBehaved, testScheduler } from '../../test/support/marbles.ts';
@@ -30,20 +30,18 @@ describe('tokenize', () => {
     ).toEqual(letters('abcd'));
   });
 
-  it('emits at the moment of arrival', () => {
+  it('emits at the moment of arrival, under the id of the request or a new one', () => {
     const scheduler = testScheduler();
     scheduler.run(({ cold, expectObservable }) => {
-      const context = operatorContext(scheduler);
       const arrivals = cold<GenerateRequest>('--a-b|', { a: { prompt: 'a' }, b: { prompt: 'b', id: 'mine' } });
-      const seen: unknown[] = [];
-      const source = arrivals.pipe(tokenize()(context));
-      source.subscribe(({ id, arrivedAt, phase, computed }) => seen.push([id, arrivedAt, phase, computed]));
-      expectObservable(cold('-----|')).toBe('-----|');
-      scheduler.flush();
-      expect(seen).toEqual([
-        ['s0', 2, 'waiting', 0],
-        ['mine', 4, 'waiting', 0],
-      ]);
+      const sequences = arrivals.pipe(
+        tokenize()(operatorContext(scheduler)),
+        map(({ id, arrivedAt, phase, computed }) => ({ id, arrivedAt, phase, computed })),
+      );
+      expectObservable(sequences).toBe('--a-b|', {
+        a: { id: 's0', arrivedAt: 2, phase: 'waiting', computed: 0 },
+        b: { id: 'mine', arrivedAt: 4, phase: 'waiting', computed: 0 },
+      });
     });
   });
 

@@ -50,7 +50,12 @@ export function operatorContext(scheduler: SchedulerLike, parts: Partial<EngineC
 /** A sequence that runs, with `computed` of its tokens in the cache. */
 export function runningSequence(
   context: EngineContext,
-  { prompt = 'abc', output = '', computed = 0, ...request }: Partial<GenerateRequest> & {
+  {
+    prompt = 'abc',
+    output = '',
+    computed = 0,
+    ...request
+  }: Partial<GenerateRequest> & {
     readonly prompt?: string;
     readonly output?: string;
     readonly computed?: number;
