@@ -19,6 +19,8 @@ export interface Engine {
   readonly name: string;
   readonly model: Model;
   readonly options: EngineOptions;
+  /** The runner's, for people to read. */
+  readonly description: string;
   /** Cold: each subscription is one request; unsubscribing cancels it. */
   stream(request: GenerateRequest): Observable<TokenEvent>;
   /** `maxNewTokens` wins over `params.maxTokens`. An aborted signal rejects with its reason, an `AbortError`. */

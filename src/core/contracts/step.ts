@@ -1,4 +1,5 @@
 import type { BlockId, Reservation } from './memory.ts';
+import type { IncrementalDecoder } from './model.ts';
 import type {
   FinishReason,
   GenerateRequest,
@@ -23,6 +24,10 @@ export interface Sequence {
   /** Of those, how many came from the prefix cache. */
   cached: number;
   readonly blocks: BlockId[];
+  /** Half characters wait here from step to step. */
+  readonly decoder: IncrementalDecoder;
+  /** What its reader has been shown so far. */
+  text: string;
   phase: 'waiting' | 'running' | 'paused' | 'finished' | 'cancelled';
   /** Set by `stop`, or by a deadline; `settle` then takes the sequence out. */
   finish?: FinishReason;
@@ -42,7 +47,7 @@ export interface Tick {
 export interface Planned extends Tick {
   readonly rows: readonly PlannedRow[];
   readonly preempted: readonly Sequence[];
-  /** Sequences that left before this step ran, and whose `finish` is still to be told. */
+  /** Sequences that have left and whose `finish` is still to be told; settle adds those that end with the step. */
   readonly ended: readonly Sequence[];
 }
 export interface Allocated extends Planned {

@@ -1,0 +1,28 @@
+import type { PlannedRow, Sequence } from '../contracts/index.ts';
+
+/** What a policy may look at. It changes nothing: `schedule` and `settle` apply what it plans. */
+export interface SchedulerState {
+  /** In order of arrival; a preempted sequence stands in front. */
+  readonly waiting: readonly Sequence[];
+  readonly running: readonly Sequence[];
+  /** Nothing is kept between steps, so each step runs a sequence from its first token. */
+  readonly recompute: boolean;
+}
+
+export interface Plan {
+  /** Taken from `waiting`, in this order; each may have a row already. */
+  readonly admitted: readonly Sequence[];
+  readonly rows: readonly PlannedRow[];
+}
+
+/** Plan, then apply (vLLM's scheduler, nano-vllm's `schedule` and `postprocess`): state in, plan out. */
+export type Policy = (state: SchedulerState) => Plan;
+
+/** The row with which a sequence goes on: one decode token, or up to `limit` tokens of what is not computed yet. */
+export function nextRow(sequence: Sequence, { recompute }: SchedulerState, limit: number): PlannedRow {
+  const remaining = sequence.tokens.length - sequence.computed;
+  const decoding = sequence.tokens.length > sequence.promptLength && (recompute || remaining === 1);
+  return decoding
+    ? { sequence, kind: 'decode', newTokens: remaining }
+    : { sequence, kind: 'prefill', newTokens: recompute ? remaining : Math.min(remaining, limit) };
+}

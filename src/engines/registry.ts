@@ -1,0 +1,21 @@
+import type { StagedRecipe } from '../core/contracts/index.ts';
+import { RxllmError } from '../core/errors.ts';
+import { kvCache } from './kv-cache.ts';
+
+export interface EngineEntry {
+  readonly recipe: StagedRecipe;
+  readonly chapter: number;
+  /** The question its chapter answers. */
+  readonly question: string;
+}
+
+/** Every engine that can be named on the command line, in the order of the chapters. */
+export const engines: readonly EngineEntry[] = [{ recipe: kvCache, chapter: 4, question: 'Why is decode slow?' }];
+
+/** @throws RxllmError `RXLLM_ENGINE_UNKNOWN` */
+export function findEngine(name: string): EngineEntry {
+  const entry = engines.find(({ recipe }) => recipe.name === name);
+  if (entry) return entry;
+  const known = engines.map(({ recipe }) => recipe.name).join(', ');
+  throw new RxllmError('RXLLM_ENGINE_UNKNOWN', `There is no engine "${name}"; there is ${known}.`, { param: 'engine' });
+}

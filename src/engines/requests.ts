@@ -1,0 +1,130 @@
+import { Observable, of, type Subscriber, Subscription, timer } from 'rxjs';
+import type {
+  EngineContext,
+  GenerateRequest,
+  Sequence,
+  SequenceId,
+  Settled,
+  StagedRecipe,
+  TokenEvent,
+} from '../core/contracts/index.ts';
+import { RxllmError } from '../core/errors.ts';
+import { finished } from '../operators/settle.ts';
+
+interface Route {
+  readonly sequence: Sequence;
+  readonly reader: Subscriber<TokenEvent>;
+}
+
+/** The requests of one engine, from their arrival to their last event. */
+export interface Requests {
+  /** Cold: a subscription is an arrival, unsubscribing is its cancel. */
+  stream(request: GenerateRequest): Observable<TokenEvent>;
+  /** Hands a settled step's events to their readers. */
+  deliver(step: Settled): void;
+  /** A step failed: what was running in it ends with the error. */
+  fail(error: unknown): void;
+  /** Refuses what comes from now on, and ends with `abort` what is under way. */
+  close(): void;
+}
+
+/** Routes between readers and sequences. `wake` tells the loop that there may be something to plan. */
+export function createRequests(recipe: StagedRecipe, context: EngineContext, wake: () => void): Requests {
+  const { options, waiting, running, kv } = context;
+  const tokenize = recipe.tokenize(context);
+  const routes = new Map<SequenceId, Route>();
+  let closed = false;
+
+  const enqueue = (sequence: Sequence, reader: Subscriber<TokenEvent>) => {
+    if (routes.has(sequence.id)) {
+      throw new RxllmError('RXLLM_INVALID_REQUEST', `id: a request "${sequence.id}" is under way; give another id.`, {
+        param: 'id',
+      });
+    }
+    if (waiting.length >= options.maxQueue) {
+      throw new RxllmError(
+        'RXLLM_QUEUE_FULL',
+        `The queue is full: ${waiting.length} requests wait (maxQueue, --max-queue). Try again later.`,
+      );
+    }
+    routes.set(sequence.id, { sequence, reader });
+    waiting.push(sequence);
+    reader.next({ type: 'queued', position: waiting.length - 1 });
+    wake();
+  };
+
+  /** Out of the queue at once, or out of the batch when the running step settles; only then its blocks go back. */
+  const leave = (sequence: Sequence, phase: 'cancelled' | 'finished') => {
+    const at = waiting.indexOf(sequence);
+    if (at >= 0) waiting.splice(at, 1);
+    if (at >= 0) kv.free(sequence);
+    if (at >= 0 || phase === 'cancelled') sequence.phase = phase;
+    wake();
+  };
+
+  const cancel = (sequence: Sequence) => {
+    routes.delete(sequence.id);
+    if (sequence.phase !== 'finished') leave(sequence, 'cancelled');
+  };
+
+  const abort = (sequence: Sequence) => {
+    sequence.finish ??= 'abort';
+    if (sequence.phase !== 'waiting') return wake();
+    leave(sequence, 'finished');
+    send(sequence.id, [finished(sequence)]);
+  };
+
+  const send = (id: SequenceId, events: readonly TokenEvent[]) => {
+    const reader = routes.get(id)?.reader;
+    for (const event of events) {
+      reader?.next(event);
+      if (event.type === 'finished') reader?.complete();
+    }
+  };
+
+  const stream = (request: GenerateRequest) =>
+    new Observable<TokenEvent>((reader) => {
+      if (closed) throw new RxllmError('RXLLM_ENGINE_CLOSED', 'The engine is closed; start another.');
+      const life = new Subscription();
+      life.add(
+        of(request)
+          .pipe(tokenize)
+          .subscribe({
+            next: (sequence) => {
+              try {
+                enqueue(sequence, reader);
+              } catch (error) {
+                return reader.error(error);
+              }
+              life.add(() => cancel(sequence));
+              if (request.deadlineMs === undefined) return;
+              life.add(timer(request.deadlineMs, options.clock).subscribe(() => abort(sequence)));
+            },
+            error: (error: unknown) => reader.error(error),
+          }),
+      );
+      return life;
+    });
+
+  return {
+    stream,
+    deliver: ({ events }) => {
+      for (const [id, toSend] of events) send(id, toSend);
+    },
+    fail: (error) => {
+      for (const sequence of running.splice(0)) {
+        kv.free(sequence);
+        sequence.phase = 'finished';
+        routes.get(sequence.id)?.reader.error(error);
+      }
+      // The events of those that had left were lost with the step.
+      for (const { sequence } of [...routes.values()]) {
+        if (sequence.phase === 'finished') send(sequence.id, [finished(sequence)]);
+      }
+    },
+    close: () => {
+      closed = true;
+      for (const { sequence } of [...routes.values()]) abort(sequence);
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { map, type OperatorFunction } from 'rxjs';
+import type { EngineContext, EngineStats, Settled } from '../core/contracts/index.ts';
+
+/** Rates are over the last second of the engine's clock, the current step included. */
+const WINDOW_MS = 1000;
+
+/** What the engine holds and does, a value a step. */
+export function toStats({ waiting, running, kv }: EngineContext): OperatorFunction<Settled, EngineStats> {
+  const recent: { readonly at: number; readonly prompt: number; readonly output: number }[] = [];
+  return map((step) => {
+    const { prompt, output } = countTokens(step);
+    recent.push({ at: step.now, prompt, output });
+    while (recent.length > 1 && recent[0]!.at <= step.now - WINDOW_MS) recent.shift();
+    const perSecond = (tokens: 'prompt' | 'output') =>
+      (recent.reduce((sum, seen) => sum + seen[tokens], 0) * 1000) / WINDOW_MS;
+    const paused = running.reduce((count, { phase }) => count + (phase === 'paused' ? 1 : 0), 0);
+    return {
+      waiting: waiting.length,
+      running: running.length - paused,
+      paused,
+      blocksUsed: kv.used,
+      blocksTotal: kv.total,
+      promptTokensPerS: perSecond('prompt'),
+      outputTokensPerS: perSecond('output'),
+      step: step.index,
+    };
+  });
+}
+
+function countTokens({ rows, produced }: Settled): { prompt: number; output: number } {
+  let prompt = 0;
+  for (const row of rows) if (row.kind === 'prefill') prompt += row.newTokens;
+  let output = 0;
+  for (const ids of produced.values()) output += ids.length;
+  return { prompt, output };
+}

@@ -1,0 +1,15 @@
+export type * from './core/contracts/index.ts';
+export { type ErrorCode, RxllmError } from './core/errors.ts';
+export { llama } from './core/graph/llama-graph.ts';
+export { contiguousSlots } from './core/memory/contiguous-slots.ts';
+export { noCache } from './core/memory/no-cache.ts';
+export { loadModel } from './core/model/load-model.ts';
+export { autoRuntime } from './core/runtime/auto-runtime.ts';
+export { native } from './core/runtime/native-runner.ts';
+export { type Script, scriptedRuntime } from './core/runtime/scripted-runner.ts';
+export { stock } from './core/runtime/stock-runner.ts';
+export { DEFAULT_SAMPLING_PARAMS } from './core/sampling/params.ts';
+export { type OneAtATimeOptions, oneAtATime } from './core/scheduling/one-at-a-time.ts';
+export type { Plan, Policy, SchedulerState } from './core/scheduling/policy.ts';
+export * from './engines/index.ts';
+export * from './operators/index.ts';

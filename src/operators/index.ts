@@ -1,0 +1,11 @@
+export { allocateBlocks } from './allocate-blocks.ts';
+export { decodeStep } from './decode-step.ts';
+export { detokenize } from './detokenize.ts';
+export { meter } from './meter.ts';
+export { prefill } from './prefill.ts';
+export { type Profile, profile, type StageTime } from './profile.ts';
+export { sample } from './sample.ts';
+export { schedule } from './schedule.ts';
+export { settle } from './settle.ts';
+export { stopOn } from './stop-on.ts';
+export { tokenize } from './tokenize.ts';

@@ -1,0 +1,90 @@
+import { of } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import { decodeRow, emptyStep, operatorContext, runningSequence } from '../../test/support/context.ts';
+import { expectWellBehaved, testScheduler } from '../../test/support/marbles.ts';
+import type { Computed, EngineContext, Sampled, Sequence } from '../core/contracts/index.ts';
+import { sample } from './sample.ts';
+
+const peak = (id: number) => Float32Array.from({ length: 32 }, (_, i) => (i === id ? 5 : 0));
+
+function run(context: EngineContext, step: Computed): Sampled {
+  const seen: Sampled[] = [];
+  of(step)
+    .pipe(sample()(context))
+    .subscribe((sampled) => seen.push(sampled));
+  return seen[0]!;
+}
+
+const stepOf = (...rows: readonly (readonly [Sequence, Float32Array | undefined])[]) =>
+  emptyStep({
+    rows: rows.map(([sequence]) => decodeRow(sequence)),
+    logits: new Map(rows.flatMap(([{ id }, logits]) => (logits ? [[id, logits]] : []))),
+  });
+
+describe('sample', () => {
+  it('chooses a token for each row with logits', () => {
+    const context = operatorContext(testScheduler());
+    const [first, chunk, third] = [runningSequence(context), runningSequence(context), runningSequence(context)];
+    const { produced, logprobs } = run(context, stepOf([first, peak(7)], [chunk, undefined], [third, peak(9)]));
+    expect([...produced]).toEqual([
+      ['s0', [7]],
+      ['s2', [9]],
+    ]);
+    expect(logprobs.size).toBe(0);
+  });
+
+  it('leaves alone what verify has accepted, and what was cancelled meanwhile', () => {
+    const context = operatorContext(testScheduler());
+    const [verified, cancelled] = [runningSequence(context), runningSequence(context)];
+    cancelled.phase = 'cancelled';
+    const step = { ...stepOf([verified, undefined], [cancelled, peak(3)]), accepted: new Map([['s0', [4, 5]]]) };
+    expect([...run(context, step).produced]).toEqual([['s0', [4, 5]]]);
+  });
+
+  it('gives log probabilities to those who ask', () => {
+    const context = operatorContext(testScheduler());
+    const sequence = runningSequence(context, { params: { logprobs: 1 } });
+    const [likelihood] = run(context, stepOf([sequence, peak(7)])).logprobs.get('s0') ?? [];
+    const logprob = 5 - Math.log(Math.exp(5) + 31);
+    expect(likelihood?.id).toBe(7);
+    expect(likelihood?.logprob).toBeCloseTo(logprob, 6);
+    expect(likelihood?.top).toEqual([{ id: 7, logprob: likelihood?.logprob }]);
+  });
+
+  it('keeps a generator per request, so that neighbours do not change what a seed gives', () => {
+    const flat = () => new Float32Array(32);
+    const draw = (neighbours: number) => {
+      const context = operatorContext(testScheduler());
+      const operator = sample()(context);
+      const sequence = runningSequence(context, { params: { temperature: 1, seed: 11 } });
+      const others = Array.from({ length: neighbours }, () => runningSequence(context, { params: { temperature: 1 } }));
+      const ids: number[] = [];
+      for (let i = 0; i < 8; i++) {
+        of(stepOf(...[...others, sequence].map((row) => [row, flat()] as const)))
+          .pipe(operator)
+          .subscribe(({ produced }) => ids.push(...(produced.get(sequence.id) ?? [])));
+        sequence.tokens.push(ids.at(-1)!);
+      }
+      return ids;
+    };
+    expect(draw(0)).toEqual(draw(3));
+    expect(new Set(draw(0)).size).toBeGreaterThan(1);
+  });
+
+  it('turns a sampler that throws into an error', () => {
+    const context = operatorContext(testScheduler());
+    const sequence = runningSequence(context, { params: { temperature: 1 } });
+    const random = () => {
+      throw new Error('no chance');
+    };
+    const errors: unknown[] = [];
+    of(stepOf([sequence, peak(3)]))
+      .pipe(sample()({ ...context, options: { ...context.options, random } }))
+      .subscribe({ error: (error: unknown) => errors.push(error) });
+    expect(errors).toEqual([new Error('no chance')]);
+  });
+
+  it('is well behaved', () => {
+    expectWellBehaved((scheduler) => sample()(operatorContext(scheduler)), emptyStep());
+  });
+});

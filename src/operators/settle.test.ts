@@ -1,0 +1,104 @@
+import { of } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import { decodeRow, emptyStep, operatorContext, prefillRow, runningSequence } from '../../test/support/context.ts';
+import { expectWellBehaved, testScheduler } from '../../test/support/marbles.ts';
+import { letters } from '../../test/support/toy-model.ts';
+import type { EngineContext, Settled, Worded } from '../core/contracts/index.ts';
+import { settle } from './settle.ts';
+
+function run(context: EngineContext, step: Partial<Worded>): Settled {
+  const seen: Settled[] = [];
+  of(emptyStep(step))
+    .pipe(settle()(context))
+    .subscribe((settled) => seen.push(settled));
+  return seen[0]!;
+}
+
+describe('settle', () => {
+  it('advances lengths and tells of prompt progress and tokens', () => {
+    const context = operatorContext(testScheduler());
+    const part = runningSequence(context, { prompt: 'abcd' });
+    const last = runningSequence(context, { prompt: 'abcd', computed: 2 });
+    const { events } = run(context, {
+      rows: [prefillRow(part, 2), prefillRow(last, 2)],
+      produced: new Map([[last.id, [9]]]),
+      text: new Map([[last.id, ['g']]]),
+    });
+    expect([part.computed, last.computed]).toEqual([2, 4]);
+    expect(last.tokens).toEqual([...letters('abcd'), 9]);
+    expect(last.text).toBe('g');
+    expect([...events]).toEqual([
+      ['s0', [{ type: 'prefill', computed: 2, cached: 0, total: 4 }]],
+      [
+        's1',
+        [
+          { type: 'prefill', computed: 4, cached: 0, total: 4 },
+          { type: 'token', id: 9, text: 'g' },
+        ],
+      ],
+    ]);
+  });
+
+  it('takes out what finished, gives its blocks back and tells the result', () => {
+    const context = operatorContext(testScheduler());
+    const sequence = runningSequence(context, { computed: 3, output: 'd' });
+    context.kv.reserve(sequence, 1);
+    sequence.text = 'd';
+    sequence.finish = 'stop';
+    const { events, ended } = run(context, {
+      rows: [decodeRow(sequence)],
+      produced: new Map([[sequence.id, [0]]]),
+      text: new Map([[sequence.id, ['!']]]),
+    });
+    expect(events.get(sequence.id)).toEqual([
+      { type: 'token', id: 0, text: '!' },
+      {
+        type: 'finished',
+        result: {
+          text: 'd!',
+          outputIds: [...letters('d'), 0],
+          finishReason: 'stop',
+          metrics: { throughput: 0, inputTokens: 3, outputTokens: 2, ttftMs: 0, tpotMs: 0 },
+        },
+      },
+    ]);
+    expect(ended).toEqual([sequence]);
+    expect([context.running, context.kv.used, sequence.phase]).toEqual([[], 0, 'finished']);
+  });
+
+  it('tells the end of what left before the step', () => {
+    const context = operatorContext(testScheduler());
+    const late = runningSequence(context);
+    context.running.length = 0;
+    late.finish = 'abort';
+    const [event] = run(context, { ended: [late] }).events.get(late.id) ?? [];
+    expect(event).toMatchObject({ type: 'finished', result: { finishReason: 'abort', outputIds: [] } });
+  });
+
+  it('drops what was cancelled during the step without a word, and gives its blocks back', () => {
+    const context = operatorContext(testScheduler());
+    const gone = runningSequence(context);
+    context.kv.reserve(gone, 3);
+    gone.phase = 'cancelled';
+    expect([...run(context, { rows: [prefillRow(gone)] }).events]).toEqual([]);
+    expect([context.running, context.kv.used]).toEqual([[], 0]);
+  });
+
+  it('puts a preempted sequence in front of the queue with its tokens, to be computed again', () => {
+    const context = operatorContext(testScheduler());
+    const waiting = runningSequence(context);
+    context.running.length = 0;
+    context.waiting.push(waiting);
+    const victim = runningSequence(context, { output: 'de', computed: 4 });
+    context.kv.reserve(victim, 1);
+    const { events } = run(context, { preempted: [victim] });
+    expect(events.get(victim.id)).toEqual([{ type: 'preempted' }]);
+    expect(context.waiting).toEqual([victim, waiting]);
+    expect(victim).toMatchObject({ phase: 'waiting', computed: 0, tokens: letters('abcde') });
+    expect(context.kv.used).toBe(0);
+  });
+
+  it('is well behaved', () => {
+    expectWellBehaved((scheduler) => settle()(operatorContext(scheduler)), emptyStep());
+  });
+});

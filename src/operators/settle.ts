@@ -1,0 +1,84 @@
+import { map } from 'rxjs';
+import type {
+  EngineContext,
+  RequestMetrics,
+  Sequence,
+  SequenceId,
+  Settled,
+  Slot,
+  TokenEvent,
+  Worded,
+} from '../core/contracts/index.ts';
+import { sweep } from '../core/scheduling/sweep.ts';
+
+/**
+ * Applies the step: lengths advance, preempted sequences go back to the queue, finished and cancelled ones leave and
+ * give their blocks back, and what readers should hear becomes events.
+ *
+ *     worded:   --w--------
+ *     settle(): --settled--
+ */
+export const settle = (): Slot<Worded, Settled> => (context) =>
+  map((step) => {
+    const events = new Map<SequenceId, readonly TokenEvent[]>();
+    for (const row of step.rows) {
+      const { sequence, newTokens } = row;
+      if (context.kv.pool.layout !== 'none') sequence.computed += newTokens;
+      const ids = step.produced.get(sequence.id) ?? [];
+      sequence.tokens.push(...ids);
+      context.kv.publish(sequence);
+      if (sequence.phase !== 'cancelled') events.set(sequence.id, eventsOf(row, step));
+    }
+    for (const sequence of step.preempted) {
+      if (sequence.phase === 'cancelled') continue;
+      preempt(sequence, context);
+      events.set(sequence.id, [{ type: 'preempted' }]);
+    }
+    const ended = [...step.ended, ...sweep(context)];
+    for (const sequence of ended) {
+      events.set(sequence.id, [...(events.get(sequence.id) ?? []), finished(sequence)]);
+    }
+    return { ...step, ended, events };
+  });
+
+/** By recompute (vLLM): its blocks go back, its tokens stay, and it is the next to run. */
+function preempt(sequence: Sequence, { kv, running, waiting }: EngineContext): void {
+  kv.free(sequence);
+  sequence.computed = 0;
+  sequence.cached = 0;
+  sequence.phase = 'waiting';
+  running.splice(running.indexOf(sequence), 1);
+  waiting.unshift(sequence);
+}
+
+function eventsOf({ sequence, kind, newTokens }: Worded['rows'][number], step: Worded): TokenEvent[] {
+  const events: TokenEvent[] = [];
+  if (kind === 'prefill') {
+    const { cached, promptLength } = sequence;
+    const computed = sequence.computed === 0 ? newTokens : sequence.computed;
+    events.push({ type: 'prefill', computed: Math.min(computed, promptLength), cached, total: promptLength });
+  }
+  const words = step.text.get(sequence.id) ?? [];
+  const logprobs = step.logprobs.get(sequence.id);
+  for (const [index, id] of (step.produced.get(sequence.id) ?? []).entries()) {
+    const text = words[index] ?? '';
+    sequence.text += text;
+    const likelihood = logprobs?.[index];
+    events.push(likelihood ? { type: 'token', id, text, logprobs: likelihood } : { type: 'token', id, text });
+  }
+  return events;
+}
+
+/** The last event. Its times are 0, not measured, unless `meter` stands behind. */
+export function finished(sequence: Sequence): TokenEvent {
+  const outputIds = sequence.tokens.slice(sequence.promptLength);
+  const metrics: RequestMetrics = {
+    throughput: 0,
+    inputTokens: sequence.promptLength,
+    outputTokens: outputIds.length,
+    ttftMs: 0,
+    tpotMs: 0,
+  };
+  const finishReason = sequence.finish ?? 'abort';
+  return { type: 'finished', result: { text: sequence.text, outputIds, finishReason, metrics } };
+}
