@@ -14,13 +14,13 @@ const sampling = {
   max_tokens: optional(Type.Integer({ minimum: 1 })),
   min_tokens: optional(Type.Integer({ minimum: 0 })),
   temperature: optional(Type.Number({ minimum: 0, maximum: 2 })),
-  top_p: optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
-  /** 0 and -1 both keep the whole vocabulary. */
+  top_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
+  /** 0 and -1 keep the whole vocabulary. */
   top_k: optional(Type.Integer({ minimum: -1 })),
   min_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
   frequency_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
   presence_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
-  repetition_penalty: optional(Type.Number({ exclusiveMinimum: 0, maximum: 2 })),
+  repetition_penalty: optional(Type.Number({ exclusiveMinimum: 0 })),
   /** Token ids as strings, as JSON has it. */
   logit_bias: optional(
     Type.Record(Type.String({ pattern: '^\\d{1,9}$' }), Type.Number({ minimum: -100, maximum: 100 }), closed),

@@ -29,9 +29,9 @@ export function sendEvents(
         resolve();
       },
       complete: () => {
-        // Without headers nothing was sent: the client went away while its request waited.
-        if (raw.headersSent) raw.end('data: [DONE]\n\n');
-        else reply.hijack();
+        // A client that went away also ends here, maybe before anything was sent to it.
+        if (!raw.headersSent) reply.hijack();
+        else if (!raw.destroyed) raw.end('data: [DONE]\n\n');
         resolve();
       },
     });

@@ -25,7 +25,7 @@ export function validationMessage(errors: readonly FastifySchemaValidationError[
     return { message: `${field}: this field is required.`, param: field };
   }
   if (path === '') return { message: 'The request body must be a JSON object.', param: undefined };
-  const wanted = [...new Set(deepest.map(wantedBy))].join(' or ').replaceAll(' or must ', ' or ');
+  const wanted = [...new Set(deepest.map(wantedBy))].join(' or ').replaceAll(' or must be ', ' or ');
   return { message: `${path}: ${wanted}.`, param: path };
 }
 

@@ -1,9 +1,7 @@
 import {
-  asyncScheduler,
   BehaviorSubject,
   concatMap,
   defer,
-  EMPTY,
   finalize,
   first,
   from,
@@ -17,7 +15,6 @@ import {
 } from 'rxjs';
 import type {
   Engine,
-  EngineOptions,
   EngineStats,
   FinishReason,
   GenerateRequest,
@@ -26,6 +23,7 @@ import type {
   TokenEvent,
   TokenLogprobs,
 } from '../../src/core/contracts/index.ts';
+import { fakeConfig, fakeOptions } from './fakes.ts';
 
 /** What a scripted stream does next. */
 export type Step =
@@ -85,8 +83,9 @@ export function fakeEngine(
     });
   return {
     name: 'fake',
-    model: fakeModel(generationDefaults),
-    options: fakeOptions,
+    model: textModel(generationDefaults),
+    options: fakeOptions(),
+    description: 'scripted',
     stream,
     generate: async () => {
       throw new Error('the transport streams');
@@ -166,37 +165,13 @@ export function say(
   ];
 }
 
-const fakeOptions: EngineOptions = {
-  maxQueue: 16,
-  maxModelLen: 64,
-  kvCacheMemoryMiB: 1,
-  clock: asyncScheduler,
-  random: () => 0.5,
-  newId: () => 'id',
-  betweenSteps: () => EMPTY,
-};
-
-function fakeModel(generationDefaults: Model['generationDefaults']): Model {
+/** Tokens are characters. */
+function textModel(generationDefaults: Model['generationDefaults']): Model {
   const decode = (ids: readonly number[]) => String.fromCharCode(...ids);
   return {
     name: 'fake-model',
     directory: 'fake-model',
-    config: {
-      architecture: 'LlamaForCausalLM',
-      layers: 1,
-      hidden: 1,
-      intermediate: 1,
-      heads: 1,
-      kvHeads: 1,
-      headDim: 1,
-      vocab: 256,
-      maxPositions: 64,
-      normEps: 1e-5,
-      rope: { type: 'default', theta: 10_000 },
-      attentionBias: false,
-      mlpBias: false,
-      tiedEmbeddings: true,
-    },
+    config: fakeConfig({ vocab: 256 }),
     tokenizer: {
       encode: (text) => [...text].map((character) => character.charCodeAt(0)),
       decode,
