@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import {
+  byteFallbackTokenizer,
+  FIRST_BYTE,
+  FIRST_PIECE,
+  VOCAB,
+} from '../../../test/support/byte-fallback-tokenizer.ts';
 import type { TokenId, Tokenizer } from '../contracts/index.ts';
 import { loadTokenizer } from '../model/load-tokenizer.ts';
-import { byteFallbackTokenizer, FIRST_BYTE, FIRST_PIECE, VOCAB } from './byte-fallback-tokenizer.fixture.ts';
 
 const byteLevel = await loadTokenizer('models/storyteller-draft', undefined);
 const byteFallback = byteFallbackTokenizer();
