@@ -16,6 +16,8 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 60_000,
+    // A recipe with a slot of the wrong kind must not compile: checked by the compiler, reported as tests.
+    typecheck: { enabled: true, include: ['src/**/*.test-d.ts'] },
     env: { RXLLM_SPIN: '0' },
   },
 });

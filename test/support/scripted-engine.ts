@@ -1,0 +1,32 @@
+import type { EngineOptions, StagedRecipe, TokenId } from '../../src/core/contracts/index.ts';
+import { type Script, scriptedRuntime } from '../../src/core/runtime/scripted-runner.ts';
+import { createEngine } from '../../src/engines/create-engine.ts';
+import { kvCache } from '../../src/engines/kv-cache.ts';
+import { swap } from '../../src/engines/swap.ts';
+import { toyModel } from './toy-model.ts';
+
+/** Spells the alphabet on from the last letter. */
+export const alphabet = (history: readonly TokenId[]): TokenId => Math.min(history.at(-1)! + 1, 31);
+
+/** The real engine, its stages and loop over the toy model and a script. `runner()` is what it runs on. */
+export async function scriptedEngine(
+  script: Partial<Script> = {},
+  options: Partial<EngineOptions> = {},
+  change: Partial<Omit<StagedRecipe, 'kind'>> = {},
+) {
+  const runtime = scriptedRuntime({
+    next: alphabet,
+    ...(options.clock ? { clock: options.clock } : {}),
+    ...script,
+  });
+  const recipe = swap(kvCache, {
+    name: 'scripted',
+    model: (_, layout) => ({ layout, weightsDirectory: '', author: () => new Uint8Array() }),
+    runtime,
+    ...change,
+  });
+  const engine = await createEngine(recipe, toyModel, options);
+  const [runner] = runtime.runners;
+  if (runner === undefined) throw new Error('the recipe made no runner');
+  return { engine, runner };
+}
