@@ -18,31 +18,31 @@ const OPTIMIZE_ALL = 99;
 const ARENA_ALLOCATOR = 1;
 const MEMORY_DEFAULT = 0;
 
-/** Place in `OrtApi`, a struct of function pointers that only ever grows at its end. */
+const POINTER = 'void *';
+const OUT = koffi.out('void **');
+
+/** Place in `OrtApi` (a struct of function pointers that only ever grows at its end), result, arguments. */
 const FUNCTIONS = {
-  GetErrorMessage: [2, 'const char *f(void *status)'],
-  CreateEnv: [3, 'void *f(int level, const char *id, _Out_ void **env)'],
-  CreateSessionFromArray: [8, 'void *f(void *env, void *model, size_t bytes, void *options, _Out_ void **session)'],
-  CreateSessionOptions: [10, 'void *f(_Out_ void **options)'],
-  SetSessionLogSeverityLevel: [22, 'void *f(void *options, int level)'],
-  SetSessionGraphOptimizationLevel: [23, 'void *f(void *options, int level)'],
-  SetIntraOpNumThreads: [24, 'void *f(void *options, int threads)'],
-  CreateTensorWithDataAsOrtValue: [
-    49,
-    'void *f(void *memory, void *data, size_t bytes, int64_t *shape, size_t rank, int type, _Out_ void **value)',
-  ],
-  CreateCpuMemoryInfo: [69, 'void *f(int allocator, int kind, _Out_ void **memory)'],
-  ReleaseStatus: [93, 'void f(void *status)'],
-  ReleaseSession: [95, 'void f(void *session)'],
-  ReleaseValue: [96, 'void f(void *value)'],
-  ReleaseSessionOptions: [100, 'void f(void *options)'],
-  AddSessionConfigEntry: [130, 'void *f(void *options, const char *key, const char *value)'],
-  RunWithBinding: [133, 'void *f(void *session, void *runOptions, void *binding)'],
-  CreateIoBinding: [134, 'void *f(void *session, _Out_ void **binding)'],
-  ReleaseIoBinding: [135, 'void f(void *binding)'],
-  BindInput: [136, 'void *f(void *binding, const char *name, void *value)'],
-  BindOutput: [137, 'void *f(void *binding, const char *name, void *value)'],
-} as const satisfies Record<string, readonly [number, string]>;
+  GetErrorMessage: [2, 'str', [POINTER]],
+  CreateEnv: [3, POINTER, ['int', 'str', OUT]],
+  CreateSessionFromArray: [8, POINTER, [POINTER, POINTER, 'size_t', POINTER, OUT]],
+  CreateSessionOptions: [10, POINTER, [OUT]],
+  SetSessionLogSeverityLevel: [22, POINTER, [POINTER, 'int']],
+  SetSessionGraphOptimizationLevel: [23, POINTER, [POINTER, 'int']],
+  SetIntraOpNumThreads: [24, POINTER, [POINTER, 'int']],
+  CreateTensorWithDataAsOrtValue: [49, POINTER, [POINTER, POINTER, 'size_t', 'int64_t *', 'size_t', 'int', OUT]],
+  CreateCpuMemoryInfo: [69, POINTER, ['int', 'int', OUT]],
+  ReleaseStatus: [93, 'void', [POINTER]],
+  ReleaseSession: [95, 'void', [POINTER]],
+  ReleaseValue: [96, 'void', [POINTER]],
+  ReleaseSessionOptions: [100, 'void', [POINTER]],
+  AddSessionConfigEntry: [130, POINTER, [POINTER, 'str', 'str']],
+  RunWithBinding: [133, POINTER, [POINTER, POINTER, POINTER]],
+  CreateIoBinding: [134, POINTER, [POINTER, OUT]],
+  ReleaseIoBinding: [135, 'void', [POINTER]],
+  BindInput: [136, POINTER, [POINTER, 'str', POINTER]],
+  BindOutput: [137, POINTER, [POINTER, 'str', POINTER]],
+} as const satisfies Record<string, readonly [number, string, readonly (string | typeof OUT)[]]>;
 const API_LENGTH = 138;
 
 interface Call {
@@ -73,13 +73,13 @@ export class OrtCApi {
     const library = koffi.load(path);
     keepLoaded.push(library);
     const base = koffi.decode(library.func('void *OrtGetApiBase()')(), koffi.array('void *', 2)) as [Handle, Handle];
-    this.version = koffi.decode(base[1], koffi.proto('const char *f()'))() as string;
-    const api = koffi.decode(base[0], koffi.proto('void *f(uint32_t version)'))(API_VERSION) as Handle | null;
+    this.version = koffi.decode(base[1], koffi.proto('str', []))() as string;
+    const api = koffi.decode(base[0], koffi.proto(POINTER, ['uint32_t']))(API_VERSION) as Handle | null;
     if (api === null) throw new Error(`ONNX Runtime ${this.version} does not offer version ${API_VERSION} of its API`);
     const table = koffi.decode(api, koffi.array('void *', API_LENGTH)) as Handle[];
-    const decoded = Object.entries(FUNCTIONS).map(([name, [index, signature]]) => [
+    const decoded = Object.entries(FUNCTIONS).map(([name, [index, result, args]]) => [
       name,
-      koffi.decode(table[index], koffi.proto(signature)),
+      koffi.decode(table[index], koffi.proto(result, [...args])),
     ]);
     this.f = Object.fromEntries(decoded) as Functions;
     this.env = this.create(this.f.CreateEnv, LOG_ERRORS_ONLY, 'rxllm');
