@@ -213,14 +213,18 @@ describe('SSE', () => {
   });
 
   it('gives an error before the first token its HTTP status', async () => {
-    const long = new RxllmError('RXLLM_CONTEXT_LENGTH_EXCEEDED', 'too long', { param: 'messages' });
+    const long = new RxllmError('RXLLM_CONTEXT_LENGTH_EXCEEDED', 'prompt: too long', { param: 'prompt' });
     const { post } = serve(() => [
       { type: 'queued', position: 0 },
       { type: 'fail', error: long },
     ]);
     const reply = await post({ messages, stream: true });
     expect(reply.statusCode).toBe(400);
-    expect(reply.json().error).toMatchObject({ param: 'messages', code: 'RXLLM_CONTEXT_LENGTH_EXCEEDED' });
+    expect(reply.json().error).toMatchObject({
+      message: 'messages: too long',
+      param: 'messages',
+      code: 'RXLLM_CONTEXT_LENGTH_EXCEEDED',
+    });
   });
 
   it('turns an error after the headers into one last event, and lives on', async () => {

@@ -4,10 +4,11 @@ import { RxllmError } from '../core/errors.ts';
 import { toChatMessages } from './chat-messages.ts';
 import { checkModel, type EngineSource, readyEngine } from './engine-source.ts';
 import { repeatRequest, streamOptions } from './generation-request.ts';
+import type { Dialect } from './job.ts';
 import { toChatLogprobs } from './logprobs.ts';
 import { nullsAreAbsent } from './nulls.ts';
 import { toSamplingParams } from './request-params.ts';
-import { type Dialect, respond } from './respond.ts';
+import { respond } from './respond.ts';
 import { type ChatCompletionRequest, chatCompletionRequest } from './schemas.ts';
 
 /** `POST /v1/chat/completions`, as JSON or as server-sent events. */
@@ -57,6 +58,7 @@ function chatDialect(tokenizer: Tokenizer): Dialect {
     idPrefix: 'chatcmpl',
     object: 'chat.completion',
     chunkObject: 'chat.completion.chunk',
+    promptField: 'messages',
     opening: { delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null },
     piece: (content, logprobs) => ({
       delta: { content },

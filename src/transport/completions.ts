@@ -2,10 +2,11 @@ import type { FastifyPluginAsync } from 'fastify';
 import type { Prompt, Tokenizer } from '../core/contracts/index.ts';
 import { checkModel, type EngineSource, readyEngine } from './engine-source.ts';
 import { repeatRequest, streamOptions } from './generation-request.ts';
+import type { Dialect } from './job.ts';
 import { toCompletionLogprobs } from './logprobs.ts';
 import { nullsAreAbsent } from './nulls.ts';
 import { toSamplingParams } from './request-params.ts';
-import { type Dialect, respond } from './respond.ts';
+import { respond } from './respond.ts';
 import { type CompletionRequest, completionRequest } from './schemas.ts';
 
 /** `POST /v1/completions`: one or several prompts, as text or as token ids. */
@@ -51,6 +52,7 @@ function completionDialect(tokenizer: Tokenizer): Dialect {
     idPrefix: 'cmpl',
     object: 'text_completion',
     chunkObject: 'text_completion',
+    promptField: 'prompt',
     piece: (text, logprobs, offset) => ({
       text,
       logprobs: logprobs ? toCompletionLogprobs(logprobs, tokenizer, offset) : null,
