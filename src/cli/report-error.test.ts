@@ -10,7 +10,11 @@ it.each([
     2,
     'error: --max-model-len: 9 is not a whole number from 1 to 8.\n',
   ],
-  [new RxllmError('RXLLM_CONTEXT_LENGTH_EXCEEDED', 'too long'), 2, 'error: too long\n'],
+  [
+    new RxllmError('RXLLM_CONTEXT_LENGTH_EXCEEDED', 'prompt: too long', { param: 'prompt' }),
+    2,
+    'error: --prompt: too long\n',
+  ],
   [new RxllmError('RXLLM_MODEL_FILE_INVALID', 'cut short'), 1, 'error: cut short\n'],
   [new CliError('port 8000 is taken'), 1, 'error: port 8000 is taken\n'],
 ])('%s', (error, code, message) => {

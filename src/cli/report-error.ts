@@ -1,11 +1,12 @@
 import { CommanderError } from 'commander';
 import { RxllmError } from '../core/errors.ts';
 
-/** The options behind the fields of `EngineOptions`, which an engine's own errors name. */
+/** The options behind the fields that an engine's own errors name. */
 const OPTIONS: Readonly<Record<string, string>> = {
   maxModelLen: '--max-model-len',
   kvCacheMemoryMiB: '--kv-cache-memory',
   maxQueue: '--max-queue',
+  prompt: '--prompt',
 };
 
 /** Something that went wrong outside the program, told in one line. */
