@@ -8,6 +8,7 @@ import type { EngineSource } from './engine-source.ts';
 import { addErrorReplies, replyWithError } from './error-replies.ts';
 import { health } from './health.ts';
 import { models } from './models.ts';
+import { tokenize } from './tokenize.ts';
 
 export interface ServerOptions {
   /** Asked for as a bearer token on every route but `/health`. */
@@ -45,6 +46,7 @@ export function buildServer(source: EngineSource, options: ServerOptions = {}): 
   app.register(models, { source, now });
   app.register(chatCompletions, { source, now });
   app.register(completions, { source, now });
+  app.register(tokenize, { source });
   return app;
 }
 
