@@ -8,3 +8,5 @@ export { health } from './health.ts';
 export { models } from './models.ts';
 export { buildServer, type ServerOptions } from './server.ts';
 export { sendEvents } from './sse.ts';
+export { tokenize } from './tokenize.ts';
+export { addWebSockets, WEBSOCKET_LIMITS, type WebSocketLimits, websocket } from './websocket.ts';

@@ -9,6 +9,7 @@ import { addErrorReplies, replyWithError } from './error-replies.ts';
 import { health } from './health.ts';
 import { models } from './models.ts';
 import { tokenize } from './tokenize.ts';
+import { addWebSockets, type WebSocketLimits, websocket } from './websocket.ts';
 
 export interface ServerOptions {
   /** Asked for as a bearer token on every route but `/health`. */
@@ -17,13 +18,14 @@ export interface ServerOptions {
   readonly logger?: boolean;
   /** Milliseconds since 1970, for `created`. */
   readonly now?: () => number;
+  readonly webSocket?: Partial<WebSocketLimits>;
 }
 
 const BODY_LIMIT = 1024 * 1024;
 
 /** The HTTP server around an engine that may still be loading. It does not listen yet, and does not close the engine. */
 export function buildServer(source: EngineSource, options: ServerOptions = {}): FastifyInstance {
-  const { apiKey, logger = false, now = Date.now } = options;
+  const { apiKey, logger = false, now = Date.now, webSocket = {} } = options;
   const app = fastify({
     logger,
     bodyLimit: BODY_LIMIT,
@@ -41,12 +43,14 @@ export function buildServer(source: EngineSource, options: ServerOptions = {}): 
   });
   addDraining(app);
   if (apiKey !== undefined) requireApiKey(app, apiKey);
+  addWebSockets(app);
 
   app.register(health, { source });
   app.register(models, { source, now });
   app.register(chatCompletions, { source, now });
   app.register(completions, { source, now });
   app.register(tokenize, { source });
+  app.register(websocket, { source, limits: webSocket });
   return app;
 }
 
