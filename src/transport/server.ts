@@ -7,6 +7,9 @@ import { addDraining } from './drain.ts';
 import type { EngineSource } from './engine-source.ts';
 import { addErrorReplies, replyWithError } from './error-replies.ts';
 import { health } from './health.ts';
+import { createInstruments } from './instruments.ts';
+import { meteredSource } from './metered-engine.ts';
+import { metrics } from './metrics.ts';
 import { models } from './models.ts';
 import { tokenize } from './tokenize.ts';
 import { addWebSockets, type WebSocketLimits, websocket } from './websocket.ts';
@@ -24,7 +27,7 @@ export interface ServerOptions {
 const BODY_LIMIT = 1024 * 1024;
 
 /** The HTTP server around an engine that may still be loading. It does not listen yet, and does not close the engine. */
-export function buildServer(source: EngineSource, options: ServerOptions = {}): FastifyInstance {
+export function buildServer(engines: EngineSource, options: ServerOptions = {}): FastifyInstance {
   const { apiKey, logger = false, now = Date.now, webSocket = {} } = options;
   const app = fastify({
     logger,
@@ -44,8 +47,12 @@ export function buildServer(source: EngineSource, options: ServerOptions = {}): 
   addDraining(app);
   if (apiKey !== undefined) requireApiKey(app, apiKey);
   addWebSockets(app);
+  const instruments = createInstruments();
+  const source = meteredSource(engines, instruments);
+  app.addHook('onClose', async () => source.stop());
 
   app.register(health, { source });
+  app.register(metrics, { registry: instruments.registry, source });
   app.register(models, { source, now });
   app.register(chatCompletions, { source, now });
   app.register(completions, { source, now });
