@@ -25,7 +25,7 @@ export function stock(options: StockOptions = {}): ConfigRuntime {
     const threads = threadCount(options.threads);
     const session = await ort.InferenceSession.create(graph.author('returned'), {
       intraOpNumThreads: threads,
-      logSeverityLevel: 3,
+      logSeverityLevel: 4,
       extra: {
         session: {
           model_external_initializers_file_folder_path: graph.weightsDirectory,
