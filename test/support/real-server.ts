@@ -110,6 +110,16 @@ export function eventData(text: string): string[] {
 export const chunksOf = (events: readonly string[]): Reply[] =>
   events.filter((event) => event !== '[DONE]').map((event) => JSON.parse(event));
 
+/** The real server on the embedded model. */
+export async function serveEmbedded(
+  options: Partial<EngineOptions> = {},
+  change: Partial<Omit<StagedRecipe, 'kind' | 'name'>> = {},
+): Promise<RealServer> {
+  return serveEngine(
+    await createEngine(swap(kvCache, { name: kvCache.name, ...change }), await embeddedModel(), options),
+  );
+}
+
 export interface ScriptedServer extends RealServer {
   readonly runner: ScriptedRunner;
   readonly kv: KvAllocator;
