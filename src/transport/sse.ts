@@ -1,5 +1,16 @@
 import type { FastifyReply } from 'fastify';
-import { fromEvent, merge, NEVER, type Observable, type Subject, switchMap, takeUntil, tap, timer } from 'rxjs';
+import {
+  distinctUntilChanged,
+  fromEvent,
+  merge,
+  NEVER,
+  type Observable,
+  type Subject,
+  switchMap,
+  takeUntil,
+  tap,
+  timer,
+} from 'rxjs';
 import { clientGone } from './client-gone.ts';
 import { toErrorReply } from './errors.ts';
 
@@ -21,6 +32,7 @@ export function sendEvents(
   const write = (value: unknown) => raw.write(`data: ${JSON.stringify(value)}\n\n`);
   const drained = fromEvent(raw, 'drain').subscribe(() => demand$.next(true));
   const stalled$ = demand$.pipe(
+    distinctUntilChanged(),
     switchMap((ready) => (ready ? NEVER : timer(stalledMs))),
     tap(() => raw.destroy()),
   );
