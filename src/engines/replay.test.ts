@@ -1,5 +1,7 @@
-import { BehaviorSubject } from 'rxjs';
+import { BehaviorSubject, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
+import { virtualOptions } from '../../test/support/context.ts';
+import { testScheduler } from '../../test/support/marbles.ts';
 import { alphabet, scriptedRecipe } from '../../test/support/scripted-engine.ts';
 import { toyModel } from '../../test/support/toy-model.ts';
 import { pagedBlocks } from '../core/memory/paged-blocks.ts';
@@ -23,7 +25,6 @@ const options = {
 };
 const header: RecordLine = { type: 'engine', engine: 'scripted', model: 'toy', seed: 5, options };
 const policies = { continuous: continuousBatching(), static: staticBatching({ maxWaitMs: 3 }) };
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const recipeOf = (policy: keyof typeof policies, script = {}) =>
   scriptedRecipe(script, { schedule: schedule(policies[policy]), kv: pagedBlocks({ blockSize: 4, blocks: 10 }) })
@@ -32,33 +33,43 @@ const recipeOf = (policy: keyof typeof policies, script = {}) =>
 /** A lively time: requests of all kinds, cancelled, late, with readers that fall behind, and a pass that fails. */
 async function recorded(policy: keyof typeof policies): Promise<readonly RecordLine[]> {
   const lines: RecordLine[] = [header];
-  const script = { delayMs: 1, fail: (call: number) => (call === 40 ? new Error('fault') : undefined) };
+  const scheduler = testScheduler();
   const recipe = observe(
-    recipeOf(policy, script),
+    recipeOf(policy, {
+      delayMs: 2,
+      clock: scheduler,
+      fail: (call: number) => (call === 40 ? new Error('fault') : undefined),
+    }),
     record((line) => lines.push(structuredClone(line))),
   );
-  const engine = await createEngine(recipe, toyModel, { ...options, random: createRandom(5) });
-  const random = createRandom(7);
-  const requests = Array.from({ length: 30 }, async (_, i) => {
-    await pause(random() * 60);
-    const demand$ = new BehaviorSubject(true);
-    const [length, maxTokens, temperature] = [1 + random() * 8, 1 + Math.floor(random() * 12), i % 3];
-    await new Promise<void>((resolve) => {
-      const subscription = engine
-        .stream({
-          prompt: 'a'.repeat(length),
-          demand$,
-          ...(i % 7 === 3 ? { deadlineMs: 12 } : {}),
-          params: { maxTokens, temperature, ...(i % 5 === 0 ? { logitBias: new Map([[9, 40]]) } : {}) },
-        })
-        .subscribe({ error: () => resolve(), complete: () => resolve() });
-      if (i % 4 === 1) setTimeout(() => resolve(subscription.unsubscribe()), random() * 30);
-      if (i % 6 === 2) setTimeout(() => demand$.next(false), random() * 10);
-      if (i % 6 === 2) setTimeout(() => demand$.next(true), 10 + random() * 40);
-    });
+  const engine = await createEngine(recipe, toyModel, {
+    ...virtualOptions(scheduler),
+    ...options,
+    random: createRandom(5),
   });
-  await Promise.all(requests);
-  await engine.close();
+  const random = createRandom(7);
+  const soon = (frames: number) => timer(Math.floor(random() * frames), scheduler);
+  scheduler.run(() => {
+    for (let i = 0; i < 30; i++) {
+      const demand$ = new BehaviorSubject(true);
+      const request = engine.stream({
+        prompt: 'a'.repeat(1 + random() * 8),
+        demand$,
+        ...(i % 7 < 3 ? { deadlineMs: 30 + i } : {}),
+        params: {
+          maxTokens: 1 + Math.floor(random() * 12),
+          temperature: i % 3,
+          ...(i % 5 === 0 ? { logitBias: new Map([[9, 40]]) } : {}),
+        },
+      });
+      soon(60).subscribe(() => {
+        const subscription = request.subscribe({ error: () => {} });
+        if (i % 4 === 1) soon(60).subscribe(() => subscription.unsubscribe());
+        if (i % 6 === 2) soon(10).subscribe(() => demand$.next(false));
+        if (i % 6 === 2) timer(70, scheduler).subscribe(() => demand$.next(true));
+      });
+    }
+  });
   return lines;
 }
 
