@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadConfigAndWeights } from './load-model.ts';
+import { loadConfigAndWeights, loadModel } from './load-model.ts';
 import { expectedTensors } from './weights.ts';
 
 const fixtures = 'test/fixtures/arch';
@@ -38,5 +38,18 @@ describe('loadConfigAndWeights', () => {
       offset: 2136,
       length: 8192 * 128 * 2,
     });
+  });
+});
+
+describe('loadModel', () => {
+  it('reads tokenizer and generation defaults too', async () => {
+    const model = await loadModel('models/storyteller-12m');
+    expect(model.name).toBe('storyteller-12m');
+    expect(model.generationDefaults).toEqual({ temperature: 0.8, topP: 0.95, maxTokens: 512 });
+    expect([...model.tokenizer.eosIds]).toEqual([2, 0]);
+  });
+
+  it('needs a tokenizer', async () => {
+    await expect(loadModel(join(fixtures, 'llama-bf16'))).rejects.toMatchObject({ code: 'RXLLM_MODEL_FILE_MISSING' });
   });
 });

@@ -15,36 +15,31 @@ const MAX_HEADER_BYTES = 100_000_000;
  * @throws RxllmError `RXLLM_MODEL_FILE_MISSING`, `RXLLM_MODEL_FILE_INVALID`, `RXLLM_MODEL_UNSUPPORTED` (dtype)
  */
 export async function readSafetensorsHeader(directory: string, file: string): Promise<Map<string, WeightLocation>> {
-  let handle: FileHandle;
+  let handle: FileHandle | undefined;
   try {
     handle = await open(join(directory, file));
-  } catch (cause) {
-    throw isMissing(cause)
-      ? fileMissing(directory, file)
-      : invalid(file, `cannot be opened: ${(cause as Error).message}`);
-  }
-  try {
     const fileBytes = (await handle.stat()).size;
-    if (fileBytes < 8) throw invalid(file, `is ${fileBytes} bytes long; the header's length alone takes 8`);
+    if (fileBytes < 8) throw invalid(file, `the file has ${fileBytes} bytes; the header's length alone takes 8`);
     const headerBytes = (await readBytes(handle, 0, 8, file)).readBigUInt64LE();
     const most = Math.min(fileBytes - 8, MAX_HEADER_BYTES);
     if (headerBytes > most) {
-      throw invalid(
-        file,
-        `says that its header is ${headerBytes} bytes long; in ${fileBytes} bytes at most ${most} fit`,
-      );
+      throw invalid(file, `the header claims ${headerBytes} bytes; in a file of ${fileBytes} at most ${most} fit`);
     }
-    const dataStart = 8 + Number(headerBytes);
     const header = parseHeader(await readBytes(handle, 8, Number(headerBytes), file), file);
-    return locate(header, file, dataStart, fileBytes);
+    return locate(header, file, 8 + Number(headerBytes), fileBytes);
+  } catch (cause) {
+    if (cause instanceof RxllmError) throw cause;
+    throw isMissing(cause)
+      ? fileMissing(directory, file)
+      : invalid(file, `cannot be read: ${(cause as Error).message}`);
   } finally {
-    await handle.close();
+    await handle?.close();
   }
 }
 
 async function readBytes(handle: FileHandle, position: number, length: number, file: string): Promise<Buffer> {
   const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, position);
-  if (bytesRead < length) throw invalid(file, `ends at byte ${position + bytesRead} while it is read`);
+  if (bytesRead < length) throw invalid(file, `the file ends at byte ${position + bytesRead} while it is read`);
   return buffer;
 }
 
@@ -53,9 +48,9 @@ function parseHeader(bytes: Buffer, file: string): Record<string, unknown> {
   try {
     header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {
-    throw invalid(file, `has a header that is not JSON (${(cause as Error).message})`);
+    throw invalid(file, `the header is not JSON (${(cause as Error).message})`);
   }
-  if (!isRecord(header)) throw invalid(file, 'has a header that is not a JSON object');
+  if (!isRecord(header)) throw invalid(file, 'the header is not a JSON object');
   return header;
 }
 
@@ -70,39 +65,39 @@ function locate(header: Record<string, unknown>, file: string, dataStart: number
       const what = offset < end ? 'overlaps the tensor before it' : 'leaves a gap before it';
       throw invalid(
         file,
-        `: tensor ${name} ${what}: data_offsets begin at ${offset - dataStart}, expected ${end - dataStart}`,
+        `tensor ${name} ${what}: data_offsets begin at ${offset - dataStart}, expected ${end - dataStart}`,
       );
     }
     end = offset + length;
     if (end > fileBytes) {
       const found = `needs bytes up to ${end}, the file has ${fileBytes}`;
-      throw invalid(file, `is cut short: tensor ${name} ${found}`);
+      throw invalid(file, `the file is cut short: tensor ${name} ${found}`);
     }
   }
-  if (end !== fileBytes) throw invalid(file, `has ${fileBytes - end} bytes after its last tensor`);
+  if (end !== fileBytes) throw invalid(file, `${fileBytes - end} bytes follow the last tensor`);
   return new Map(locations);
 }
 
 function parseEntry(name: string, entry: unknown, file: string, dataStart: number): WeightLocation {
-  if (!isRecord(entry)) throw invalid(file, `: tensor ${name} is described by ${JSON.stringify(entry)}, not an object`);
+  if (!isRecord(entry)) throw invalid(file, `tensor ${name} is described by ${JSON.stringify(entry)}, not an object`);
   const { dtype, shape, data_offsets: offsets } = entry;
   if (!isDtype(dtype)) {
     const supported = Object.keys(BYTES).join(', ');
     if (typeof dtype === 'string' && OTHER_DTYPES.test(dtype)) {
       throw unsupported(file, `dtype ${dtype} of tensor ${name}`, supported);
     }
-    throw invalid(file, `: tensor ${name} has the unknown dtype ${JSON.stringify(dtype)}, expected ${supported}`);
+    throw invalid(file, `tensor ${name} has the unknown dtype ${JSON.stringify(dtype)}, expected ${supported}`);
   }
-  if (!isSizes(shape)) throw invalid(file, `: tensor ${name} has shape ${JSON.stringify(shape)}, expected sizes >= 0`);
+  if (!isSizes(shape)) throw invalid(file, `tensor ${name} has shape ${JSON.stringify(shape)}, expected sizes >= 0`);
   if (!isSizes(offsets) || offsets.length !== 2 || offsets[0]! > offsets[1]!) {
     const found = JSON.stringify(offsets);
-    throw invalid(file, `: tensor ${name} has data_offsets ${found}, expected two integers, 0 <= begin <= end`);
+    throw invalid(file, `tensor ${name} has data_offsets ${found}, expected two integers, 0 <= begin <= end`);
   }
   const [begin, end] = offsets as [number, number];
   const expected = shape.reduce((product, size) => product * size, BYTES[dtype]);
   if (end - begin !== expected) {
     const found = `data_offsets [${begin}, ${end}] hold ${end - begin} bytes`;
-    throw invalid(file, `: tensor ${name}: ${found}, but ${dtype} [${shape}] takes ${expected}`);
+    throw invalid(file, `tensor ${name}: ${found}, but ${dtype} [${shape}] takes ${expected}`);
   }
   return { file, dtype, shape, offset: dataStart + begin, length: expected };
 }
@@ -120,6 +115,6 @@ function isSizes(value: unknown): value is number[] {
 }
 
 function invalid(file: string, problem: string): RxllmError {
-  const message = `${file}${problem.startsWith(':') ? '' : ' '}${problem}. Copy the file again from the model's source.`;
+  const message = `${file}: ${problem}. Copy the file again from the model's source.`;
   return new RxllmError('RXLLM_MODEL_FILE_INVALID', message);
 }

@@ -22,9 +22,8 @@ export function windowDecoder(
   /** Characters of the window's text that are already out. */
   let emitted = 0;
 
-  const restartAt = (start: number) => {
-    window = window.slice(start);
-    context = window.length;
+  const dropFirst = (count: number) => {
+    window = window.slice(count);
     emitted = shown(decode(window)).length;
   };
   return {
@@ -35,8 +34,13 @@ export function windowDecoder(
       const safe = shown(text);
       const piece = safe.slice(emitted);
       emitted += piece.length;
-      if (safe.length === text.length) restartAt(context);
-      else if (window.length > MAX_WINDOW) restartAt(cleanCut(window, text, decode));
+      if (safe.length === text.length) {
+        dropFirst(context);
+        context = window.length;
+      } else if (window.length > MAX_WINDOW) {
+        dropFirst(cleanCut(window, text, decode));
+        context = 0;
+      }
       return piece;
     },
     flush() {

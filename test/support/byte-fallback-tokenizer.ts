@@ -1,6 +1,6 @@
-import type { Tokenizer } from '../contracts/index.ts';
-import { createChatTemplate } from './chat-template.ts';
-import { createTokenizer } from './tokenizer.ts';
+import type { Tokenizer } from '../../src/core/contracts/index.ts';
+import { createChatTemplate } from '../../src/core/text/chat-template.ts';
+import { createTokenizer } from '../../src/core/text/tokenizer.ts';
 
 const byteTokens = Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`);
 const pieces = ['▁', '▁a', 'a', 'b', '▁the', 'é', '▁▁', 'ש', '😀'];
