@@ -1,0 +1,63 @@
+import type { AttentionStrategy } from './attention.ts';
+import { KV_SIDES, type KvSide, NAMES, poolInput, poolOutput } from './graph-inputs.ts';
+import { causalMask, groupedAttention } from './grouped-attention.ts';
+import type { Edge } from './onnx-builder.ts';
+import { extend, rotary } from './rotary.ts';
+
+/**
+ * PagedAttention (vLLM, 2023) out of plain ops: new keys and values are scattered into the pool's blocks, and a row's keys
+ * are gathered by its block table. One graph for prefill, chunks of it, decode and verify.
+ *
+ * Returned: the pool is only read; what was gathered is completed by the new tokens, which also leave the graph.
+ */
+export const pagedAttention: AttentionStrategy = (g, config, cacheWrites) => {
+  const { layers, kvHeads, headDim } = config;
+  const poolShape = ['pool_blocks', kvHeads, 'block_size', headDim];
+  const pools = Array.from({ length: layers }, (_, layer) => ({
+    key: g.input(poolInput('key', layer), 'float32', poolShape),
+    value: g.input(poolInput('value', layer), 'float32', poolShape),
+  }));
+  const rope = rotary(g, config);
+  const blockTable = g.input(NAMES.blockTable, 'int64', ['rows', kvHeads, 'blocks']);
+  const slots = g.input(NAMES.slots, 'int64', ['rows', 'width', kvHeads, 3]);
+
+  const blockSize = g.op('Gather', [g.op('Shape', [pools[0]!.key]), g.int64([2])]);
+  const blocks = g.op('Gather', [g.op('Shape', [blockTable]), g.int64([2])]);
+  const keys = g.op('Mul', [blocks, blockSize]);
+  const mask = causalMask(g, config, rope.positions, g.op('Squeeze', [keys]));
+  const attend = groupedAttention(g, config, rope.rectangle, mask);
+
+  const perHeadBlock = g.op('Concat', [g.int64([-1]), g.op('Mul', [blockSize, g.int64([headDim])])], { axis: 0 });
+  const gatheredShape = extend(g, g.op('Gather', [rope.rectangle, g.int64([0])]), kvHeads, -1, headDim);
+  /** The row's blocks, one after the other: `[rows, kvHeads, blocks × blockSize, headDim]`. */
+  const gather = (pool: Edge) => {
+    const found = g.op('Gather', [g.op('Reshape', [pool, perHeadBlock]), blockTable], { axis: 0 });
+    return g.op('Reshape', [found, gatheredShape]);
+  };
+
+  const byHead = extend(g, rope.rectangle, kvHeads, headDim);
+  const returned: Edge[] = [];
+  const readAndWrite = (side: KvSide, layer: number, fresh: Edge): Edge => {
+    const pool = pools[layer]![side];
+    const perHead = g.op('Reshape', [fresh, byHead]);
+    if (cacheWrites === 'returned') {
+      returned.push(perHead);
+      return g.op('ScatterND', [gather(pool), slots, perHead]);
+    }
+    g.output(poolOutput(side, layer), 'float32', poolShape);
+    return gather(g.op('ScatterND', [pool, slots, perHead], {}, poolOutput(side, layer)));
+  };
+
+  return {
+    attend(layer, qkv) {
+      const { q, k, v } = rope.rotate(qkv);
+      return attend(q, readAndWrite('key', layer, k), readAndWrite('value', layer, v));
+    },
+    finish() {
+      if (cacheWrites === 'in-place') return;
+      const stacked = returned.map((fresh) => g.op('Reshape', [fresh, g.int64([1, -1, kvHeads, headDim])]));
+      g.op('Concat', stacked, { axis: 0 }, NAMES.newKv);
+      g.output(NAMES.newKv, 'float32', [layers * KV_SIDES.length, 'tokens', kvHeads, headDim]);
+    },
+  };
+};

@@ -1,0 +1,16 @@
+import type { ModelConfig } from '../contracts/index.ts';
+import type { Edge, OnnxBuilder } from './onnx-builder.ts';
+
+/** How new keys and values reach the pool (see `GraphSource.author`). */
+export type CacheWrites = 'in-place' | 'returned';
+
+/** Attention in all layers of one graph. */
+export interface Attention {
+  /** q, k and v side by side, `[rows × width, (heads + 2 kvHeads) × headDim]` → `[rows × width, heads × headDim]`. */
+  attend(layer: number, qkv: Edge): Edge;
+  /** Called after the last layer, for what then leaves the graph. */
+  finish(): void;
+}
+
+/** Adds to the graph what the layers share: inputs, tables, the mask. */
+export type AttentionStrategy = (g: OnnxBuilder, config: ModelConfig, cacheWrites: CacheWrites) => Attention;

@@ -1,0 +1,173 @@
+import {
+  ATTRIBUTE_TYPE,
+  type AttributeMessage,
+  EXTERNAL_DATA,
+  encodeModel,
+  type NodeMessage,
+  ONNX_DTYPE,
+  type OnnxDtype,
+  type TensorMessage,
+  type ValueInfoMessage,
+} from './onnx-schema.ts';
+
+/** The name of a value in the graph: an input, an initializer or an op's output; `''` is an input that is left out. */
+export type Edge = string;
+/** A fixed size, or the name of one that is known when the graph runs. */
+export type Dim = number | string;
+/** Whole numbers are ONNX ints; floats are marked, so that 1.0 is not taken for 1. */
+export type Attribute = number | readonly number[] | { readonly float: number };
+
+export interface ExternalData {
+  /** File name inside the weights folder. */
+  readonly file: string;
+  readonly offset: number;
+  readonly length: number;
+}
+
+const OPSET = 21;
+const IR_VERSION = 10;
+const MICROSOFT = 'com.microsoft';
+
+/** Writes an ONNX model op by op. Each method adds to the graph and returns the edge to use further on. */
+export class OnnxBuilder {
+  private readonly nodes: NodeMessage[] = [];
+  private readonly initializers: TensorMessage[] = [];
+  private readonly inputs: ValueInfoMessage[] = [];
+  private readonly outputs: ValueInfoMessage[] = [];
+  private readonly constants = new Map<string, Edge>();
+
+  input(name: string, dtype: OnnxDtype, dims: readonly Dim[]): Edge {
+    this.inputs.push(valueInfo(name, dtype, dims));
+    return name;
+  }
+
+  /** Declares that the edge of this name, made by some op, leaves the graph. */
+  output(name: string, dtype: OnnxDtype, dims: readonly Dim[]): void {
+    this.outputs.push(valueInfo(name, dtype, dims));
+  }
+
+  /** A constant `[values.length]`, or a scalar `[]`. Equal ones are stored once. */
+  int64(values: readonly number[] | number): Edge {
+    const list = typeof values === 'number' ? [values] : values;
+    return this.constant('int64', typeof values === 'number' ? [] : [list.length], BigInt64Array.from(list, BigInt));
+  }
+
+  float32(value: number): Edge {
+    return this.constant('float32', [], Float32Array.of(value));
+  }
+
+  tensor(name: string, dims: readonly number[], data: Float32Array): Edge {
+    const rawData = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    this.initializers.push({ name, dims, dataType: ONNX_DTYPE.float32, rawData });
+    return name;
+  }
+
+  /** An initializer whose bytes stay in their file. */
+  external(name: string, dtype: OnnxDtype, dims: readonly number[], data: ExternalData): Edge {
+    const externalData = [
+      { key: 'location', value: data.file },
+      { key: 'offset', value: String(data.offset) },
+      { key: 'length', value: String(data.length) },
+    ];
+    this.initializers.push({
+      name,
+      dims,
+      dataType: ONNX_DTYPE[dtype],
+      externalData,
+      dataLocation: EXTERNAL_DATA,
+    });
+    return name;
+  }
+
+  /** An op of ONNX with one output, which is named `output` where that matters. */
+  op(
+    opType: string,
+    inputs: readonly Edge[],
+    attributes: Readonly<Record<string, Attribute>> = {},
+    output?: Edge,
+  ): Edge {
+    const name = output ?? this.freshName(opType);
+    this.node('', opType, inputs, [name], attributes);
+    return name;
+  }
+
+  /** An op of ONNX with several outputs. */
+  ops(
+    opType: string,
+    inputs: readonly Edge[],
+    attributes: Readonly<Record<string, Attribute>>,
+    outputs: readonly Edge[],
+  ): void {
+    this.node('', opType, inputs, outputs, attributes);
+  }
+
+  /** One of ONNX Runtime's own ops (domain com.microsoft). */
+  microsoftOp(opType: string, inputs: readonly Edge[], attributes: Readonly<Record<string, Attribute>> = {}): Edge {
+    const name = this.freshName(opType);
+    this.node(MICROSOFT, opType, inputs, [name], attributes);
+    return name;
+  }
+
+  microsoftOps(
+    opType: string,
+    inputs: readonly Edge[],
+    attributes: Readonly<Record<string, Attribute>>,
+    outputs: readonly Edge[],
+  ): void {
+    this.node(MICROSOFT, opType, inputs, outputs, attributes);
+  }
+
+  freshName(prefix: string): Edge {
+    return `${prefix}_${this.nodes.length}`;
+  }
+
+  build(name: string): Uint8Array {
+    return encodeModel({
+      irVersion: IR_VERSION,
+      producerName: 'rxllm',
+      opsetImport: [
+        { domain: '', version: OPSET },
+        { domain: MICROSOFT, version: 1 },
+      ],
+      graph: {
+        name,
+        node: this.nodes,
+        initializer: this.initializers,
+        input: this.inputs,
+        output: this.outputs,
+      },
+    });
+  }
+
+  private constant(dtype: OnnxDtype, dims: readonly number[], data: BigInt64Array | Float32Array): Edge {
+    const key = `${dtype}[${dims}]=${data.join(',')}`;
+    const known = this.constants.get(key);
+    if (known !== undefined) return known;
+    const rawData = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    this.initializers.push({ name: key, dims, dataType: ONNX_DTYPE[dtype], rawData });
+    this.constants.set(key, key);
+    return key;
+  }
+
+  private node(
+    domain: string,
+    opType: string,
+    input: readonly Edge[],
+    output: readonly Edge[],
+    attributes: Readonly<Record<string, Attribute>>,
+  ): void {
+    const attribute = Object.entries(attributes).map(([name, value]) => attributeMessage(name, value));
+    this.nodes.push({ domain, opType, input, output, name: `${opType}_${this.nodes.length}`, attribute });
+  }
+}
+
+function attributeMessage(name: string, value: Attribute): AttributeMessage {
+  if (typeof value === 'number') return { name, type: ATTRIBUTE_TYPE.int, i: value };
+  if ('float' in value) return { name, type: ATTRIBUTE_TYPE.float, f: value.float };
+  return { name, type: ATTRIBUTE_TYPE.ints, ints: value };
+}
+
+function valueInfo(name: string, dtype: OnnxDtype, dims: readonly Dim[]): ValueInfoMessage {
+  const dim = dims.map((size) => (typeof size === 'number' ? { dimValue: size } : { dimParam: size }));
+  return { name, type: { tensorType: { elemType: ONNX_DTYPE[dtype], shape: { dim } } } };
+}

@@ -1,0 +1,22 @@
+import type { KvPool, ModelConfig } from '../contracts/index.ts';
+import { KV_SIDES, type KvSide, poolInput, poolOutput } from '../graph/graph-inputs.ts';
+
+/** One layer's keys or values. */
+export interface PoolPart {
+  readonly input: string;
+  readonly output: string;
+  /** `[blocks, kvHeads, blockSize, headDim]` */
+  readonly data: Float32Array;
+}
+
+/** The memory of the pool: layer 0's keys and values, then layer 1's, and so on; none where nothing is cached. */
+export function allocatePool(pool: KvPool, { layers, kvHeads, headDim }: ModelConfig): readonly PoolPart[] {
+  if (pool.layout === 'none') return [];
+  const size = pool.blocks * kvHeads * pool.blockSize * headDim;
+  const part = (side: KvSide, layer: number): PoolPart => ({
+    input: poolInput(side, layer),
+    output: poolOutput(side, layer),
+    data: new Float32Array(size),
+  });
+  return Array.from({ length: layers }, (_, layer) => KV_SIDES.map((side) => part(side, layer))).flat();
+}

@@ -1,0 +1,183 @@
+import type { ForwardBatch, KvPool, Logits, ModelConfig, ModelRunner } from '../contracts/index.ts';
+import { NAMES } from '../graph/graph-inputs.ts';
+import { checkBatch } from './check-batch.ts';
+import { type ForwardInputs, forwardInputs, type InputShape, type Rectangle, tableBlocks } from './forward-inputs.ts';
+import { allocatePool, type PoolPart } from './kv-memory.ts';
+import { LruCache } from './lru-cache.ts';
+import { type Handle, type OrtCApi, ortCApi } from './ort-c-api.ts';
+import { Pace } from './pace.ts';
+import { PassQueue } from './pass-queue.ts';
+import type { ConfigRuntime } from './runtime.ts';
+import { type SlotRun, slotRuns } from './slot-runs.ts';
+import { maySpin, threadCount } from './thread-count.ts';
+
+export interface NativeOptions {
+  /** Default: one a physical core, at most 8; `RXLLM_THREADS` sets another. */
+  readonly threads?: number;
+  /** Idle threads wait actively for a moment: a third faster in decode. Default true; `RXLLM_SPIN=0` turns it off. */
+  readonly spin?: boolean;
+}
+
+/**
+ * ONNX Runtime's C API: bindings are kept a shape, the pool is written in place, and passes that would block the event
+ * loop for long run on another thread.
+ * The slot rejects with RxllmError `RXLLM_RUNTIME_UNAVAILABLE`, and with `RXLLM_RUNTIME_FAILED` if the graph is refused.
+ */
+export function native(options: NativeOptions = {}): ConfigRuntime {
+  return async (graph, model, pool) => {
+    const threads = threadCount(options.threads);
+    const api = ortCApi();
+    const session = api.createSession(graph.author('in-place'), {
+      threads,
+      spin: maySpin(options.spin),
+      weightsDirectory: graph.weightsDirectory,
+    });
+    return new NativeRunner(api, session, model.config, pool, threads);
+  };
+}
+
+/** Shapes whose bindings are kept: a few of decode, and those of the latest prompts. */
+const KEPT_SHAPES = 32;
+
+/** One shape's arrays, bound to the session's inputs and outputs. */
+interface BoundShape {
+  readonly inputs: ForwardInputs;
+  readonly logits: Logits;
+  readonly binding: Handle;
+  readonly tensors: readonly Handle[];
+  readonly pace: Pace;
+}
+
+class NativeRunner implements ModelRunner {
+  readonly config: ModelConfig;
+  readonly description: string;
+  private readonly api: OrtCApi;
+  private readonly session: Handle;
+  private readonly pool: KvPool;
+  private readonly parts: readonly PoolPart[];
+  private readonly passes = new PassQueue<Logits>();
+  private readonly shapes: LruCache<BoundShape>;
+  /** Contiguous: tokens computed a slot. */
+  private readonly lengths: number[];
+  /** All shapes share it, since only the last pass's logits are valid. */
+  private logits = new Float32Array(0);
+
+  constructor(api: OrtCApi, session: Handle, config: ModelConfig, pool: KvPool, threads: number) {
+    this.api = api;
+    this.session = session;
+    this.config = config;
+    this.pool = pool;
+    this.parts = allocatePool(pool, config);
+    this.lengths = Array(pool.layout === 'contiguous' ? pool.blocks : 0).fill(0);
+    this.shapes = new LruCache(KEPT_SHAPES, (shape) => this.release(shape));
+    this.description = `native onnxruntime ${api.version}, ${threads} thread${threads === 1 ? '' : 's'}`;
+  }
+
+  forward(batch: ForwardBatch) {
+    return this.passes.run(() => {
+      checkBatch(batch, this.config, this.pool);
+      if (this.pool.layout === 'contiguous') return this.runSlots(batch);
+      const blocks = this.pool.layout === 'paged' ? tableBlocks(batch, this.pool.blockSize) : 0;
+      return this.run({ rows: batch.rows, width: batch.width, wanted: batch.logitsAt.length, blocks }, 0, batch);
+    });
+  }
+
+  dispose(): Promise<void> {
+    return this.passes.close(() => {
+      this.shapes.clear();
+      this.api.releaseSession(this.session);
+    });
+  }
+
+  private runSlots(batch: ForwardBatch): Logits | Promise<Logits> {
+    const runs = slotRuns(batch, this.lengths, this.pool.blockSize);
+    const only = runs[0];
+    if (runs.length === 1 && only !== undefined) return this.runSlotRun(only);
+    const { vocab } = this.config;
+    const rows = batch.logitsAt.length;
+    return this.runInTurn(runs, { rows, vocab, data: new Float32Array(rows * vocab) });
+  }
+
+  private runSlotRun(run: SlotRun): Logits | Promise<Logits> {
+    const shape = { rows: run.rows, width: run.width, wanted: run.logitsAt.length, blocks: 0 };
+    return this.run(shape, run.firstSlot, run);
+  }
+
+  /** The runs one after the other, their logits gathered; a promise from the first that does not run at once. */
+  private runInTurn(runs: readonly SlotRun[], gathered: Logits): Logits | Promise<Logits> {
+    const [run, ...rest] = runs;
+    if (run === undefined) return gathered;
+    const collect = ({ vocab, data }: Logits) => {
+      run.logitsRows.forEach((row, i) => {
+        gathered.data.set(data.subarray(i * vocab, (i + 1) * vocab), row * vocab);
+      });
+      return this.runInTurn(rest, gathered);
+    };
+    const result = this.runSlotRun(run);
+    return result instanceof Promise ? result.then(collect) : collect(result);
+  }
+
+  private run(shape: InputShape, firstSlot: number, batch: Rectangle): Logits | Promise<Logits> {
+    const { rows, width, wanted, blocks } = shape;
+    this.reserveLogits(wanted);
+    const bound = this.shapes.get(`${rows} ${width} ${wanted} ${blocks} ${firstSlot}`, () =>
+      this.bind(shape, firstSlot),
+    );
+    bound.inputs.fill(batch);
+    const { api, session } = this;
+    const start = performance.now();
+    if (bound.pace.isShort) {
+      api.run(session, bound.binding);
+      bound.pace.ranHere(performance.now() - start);
+      return bound.logits;
+    }
+    return api.runAsync(session, bound.binding).then(() => {
+      bound.pace.ranElsewhere(performance.now() - start);
+      return bound.logits;
+    });
+  }
+
+  private bind(shape: InputShape, firstSlot: number): BoundShape {
+    const { api, config, pool } = this;
+    const inputs = forwardInputs(shape, config, pool, 'in-place');
+    const binding = api.createBinding(this.session);
+    const tensors: Handle[] = [];
+    const keep = (tensor: Handle) => {
+      tensors.push(tensor);
+      return tensor;
+    };
+    for (const { name, data, dtype, shape: dims } of inputs.tensors) {
+      api.bindInput(binding, name, keep(api.createTensor(data, dtype, dims)));
+    }
+    const blocks = pool.layout === 'contiguous' ? shape.rows : pool.blocks;
+    const blockLength = config.kvHeads * pool.blockSize * config.headDim;
+    for (const { input, output, data } of this.parts) {
+      const memory = data.subarray(firstSlot * blockLength, (firstSlot + blocks) * blockLength);
+      const dims = [blocks, config.kvHeads, pool.blockSize, config.headDim];
+      const tensor = keep(api.createTensor(memory, 'float32', dims));
+      api.bindInput(binding, input, tensor);
+      api.bindOutput(binding, output, tensor);
+    }
+    const logits = {
+      rows: shape.wanted,
+      vocab: config.vocab,
+      data: this.logits.subarray(0, shape.wanted * config.vocab),
+    };
+    const logitsTensor = keep(api.createTensor(logits.data, 'float32', [logits.rows, logits.vocab]));
+    api.bindOutput(binding, NAMES.logits, logitsTensor);
+    return { inputs, logits, binding, tensors, pace: new Pace() };
+  }
+
+  /** Bindings point into the old memory, so they go with it; doubling makes that rare. */
+  private reserveLogits(wanted: number): void {
+    const needed = wanted * this.config.vocab;
+    if (needed <= this.logits.length) return;
+    this.shapes.clear();
+    this.logits = new Float32Array(Math.max(needed, 2 * this.logits.length));
+  }
+
+  private release({ binding, tensors }: BoundShape): void {
+    this.api.releaseBinding(binding);
+    for (const tensor of tensors) this.api.releaseTensor(tensor);
+  }
+}

@@ -1,0 +1,197 @@
+import koffi from 'koffi';
+import { RxllmError } from '../errors.ts';
+import { ortLibraryPath } from './ort-library.ts';
+
+/** An object of ONNX Runtime's. */
+export type Handle = bigint;
+/** What an API call returns: null when it went well. */
+type Status = Handle | null;
+
+/** The memory of a tensor. int64 is written as pairs of words (see `int64Words`), hence the dtype beside it. */
+export type TensorData = Float32Array | Int32Array;
+export type TensorDtype = 'float32' | 'int32' | 'int64';
+
+const ELEMENT_TYPE: Record<TensorDtype, number> = { float32: 1, int32: 6, int64: 7 };
+const API_VERSION = 17;
+const LOG_ERRORS_ONLY = 3;
+const OPTIMIZE_ALL = 99;
+const ARENA_ALLOCATOR = 1;
+const MEMORY_DEFAULT = 0;
+
+const POINTER = 'void *';
+const OUT = koffi.out('void **');
+
+/** Place in `OrtApi` (a struct of function pointers that only ever grows at its end), result, arguments. */
+const FUNCTIONS = {
+  GetErrorMessage: [2, 'str', [POINTER]],
+  CreateEnv: [3, POINTER, ['int', 'str', OUT]],
+  CreateSessionFromArray: [8, POINTER, [POINTER, POINTER, 'size_t', POINTER, OUT]],
+  CreateSessionOptions: [10, POINTER, [OUT]],
+  SetSessionLogSeverityLevel: [22, POINTER, [POINTER, 'int']],
+  SetSessionGraphOptimizationLevel: [23, POINTER, [POINTER, 'int']],
+  SetIntraOpNumThreads: [24, POINTER, [POINTER, 'int']],
+  CreateTensorWithDataAsOrtValue: [49, POINTER, [POINTER, POINTER, 'size_t', 'int64_t *', 'size_t', 'int', OUT]],
+  CreateCpuMemoryInfo: [69, POINTER, ['int', 'int', OUT]],
+  ReleaseStatus: [93, 'void', [POINTER]],
+  ReleaseSession: [95, 'void', [POINTER]],
+  ReleaseValue: [96, 'void', [POINTER]],
+  ReleaseSessionOptions: [100, 'void', [POINTER]],
+  AddSessionConfigEntry: [130, POINTER, [POINTER, 'str', 'str']],
+  RunWithBinding: [133, POINTER, [POINTER, POINTER, POINTER]],
+  CreateIoBinding: [134, POINTER, [POINTER, OUT]],
+  ReleaseIoBinding: [135, 'void', [POINTER]],
+  BindInput: [136, POINTER, [POINTER, 'str', POINTER]],
+  BindOutput: [137, POINTER, [POINTER, 'str', POINTER]],
+} as const satisfies Record<string, readonly [number, string, readonly (string | typeof OUT)[]]>;
+const API_LENGTH = 138;
+
+interface Call {
+  (...args: unknown[]): unknown;
+  /** On one of libuv's threads; the callback comes back on this one. */
+  async(...args: unknown[]): void;
+}
+type Functions = Record<keyof typeof FUNCTIONS, Call>;
+
+export interface SessionOptions {
+  readonly threads: number;
+  /** Whether idle threads of the pool spin for a moment, which is faster, or sleep at once. */
+  readonly spin: boolean;
+  /** What external data in the model is relative to. */
+  readonly weightsDirectory: string;
+}
+
+/** The part of ONNX Runtime's C API that a runner needs. There is one for the process (`ortCApi`). */
+export class OrtCApi {
+  readonly version: string;
+  private readonly f: Functions;
+  private readonly env: Handle;
+  private readonly memory: Handle;
+
+  constructor(path: string) {
+    // ORT's kernels outgrow koffi's default stack of 128 KiB for asynchronous calls.
+    koffi.config({ ...koffi.config(), sync_stack_size: 8 << 20, async_stack_size: 8 << 20 });
+    const library = koffi.load(path);
+    keepLoaded.push(library);
+    const base = koffi.decode(library.func('void *OrtGetApiBase()')(), koffi.array('void *', 2)) as [Handle, Handle];
+    this.version = koffi.decode(base[1], koffi.proto('str', []))() as string;
+    const api = koffi.decode(base[0], koffi.proto(POINTER, ['uint32_t']))(API_VERSION) as Handle | null;
+    if (api === null) throw new Error(`ONNX Runtime ${this.version} does not offer version ${API_VERSION} of its API`);
+    const table = koffi.decode(api, koffi.array('void *', API_LENGTH)) as Handle[];
+    const decoded = Object.entries(FUNCTIONS).map(([name, [index, result, args]]) => [
+      name,
+      koffi.decode(table[index], koffi.proto(result, [...args])),
+    ]);
+    this.f = Object.fromEntries(decoded) as Functions;
+    this.env = this.create(this.f.CreateEnv, LOG_ERRORS_ONLY, 'rxllm');
+    this.memory = this.create(this.f.CreateCpuMemoryInfo, ARENA_ALLOCATOR, MEMORY_DEFAULT);
+  }
+
+  createSession(model: Uint8Array, { threads, spin, weightsDirectory }: SessionOptions): Handle {
+    const { f } = this;
+    const options = this.create(f.CreateSessionOptions);
+    try {
+      this.check(f.SetSessionLogSeverityLevel(options, LOG_ERRORS_ONLY));
+      this.check(f.SetSessionGraphOptimizationLevel(options, OPTIMIZE_ALL));
+      this.check(f.SetIntraOpNumThreads(options, threads));
+      this.check(f.AddSessionConfigEntry(options, 'session.intra_op.allow_spinning', spin ? '1' : '0'));
+      const folderKey = 'session.model_external_initializers_file_folder_path';
+      this.check(f.AddSessionConfigEntry(options, folderKey, weightsDirectory));
+      return this.create(f.CreateSessionFromArray, this.env, model, model.byteLength, options);
+    } finally {
+      f.ReleaseSessionOptions(options);
+    }
+  }
+
+  /** A tensor over `data`, which must stay reachable until the tensor is released. */
+  createTensor(data: TensorData, dtype: TensorDtype, shape: readonly number[]): Handle {
+    // Typed arrays under 64 bytes live on V8's heap and may move; asking for the buffer pins them.
+    void data.buffer;
+    const dims = BigInt64Array.from(shape, BigInt);
+    return this.create(
+      this.f.CreateTensorWithDataAsOrtValue,
+      this.memory,
+      data,
+      data.byteLength,
+      dims,
+      dims.length,
+      ELEMENT_TYPE[dtype],
+    );
+  }
+
+  createBinding(session: Handle): Handle {
+    return this.create(this.f.CreateIoBinding, session);
+  }
+
+  bindInput(binding: Handle, name: string, value: Handle): void {
+    this.check(this.f.BindInput(binding, name, value));
+  }
+
+  bindOutput(binding: Handle, name: string, value: Handle): void {
+    this.check(this.f.BindOutput(binding, name, value));
+  }
+
+  run(session: Handle, binding: Handle): void {
+    this.check(this.f.RunWithBinding(session, null, binding));
+  }
+
+  runAsync(session: Handle, binding: Handle): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.f.RunWithBinding.async(session, null, binding, (error: unknown, status: Status) => {
+        try {
+          if (error) throw error;
+          this.check(status);
+          resolve();
+        } catch (failure) {
+          reject(failure);
+        }
+      });
+    });
+  }
+
+  releaseSession(session: Handle): void {
+    this.f.ReleaseSession(session);
+  }
+
+  releaseBinding(binding: Handle): void {
+    this.f.ReleaseIoBinding(binding);
+  }
+
+  releaseTensor(value: Handle): void {
+    this.f.ReleaseValue(value);
+  }
+
+  private create(call: Call, ...args: unknown[]): Handle {
+    const out: [Handle | null] = [null];
+    this.check(call(...args, out));
+    return out[0]!;
+  }
+
+  /** @throws RxllmError `RXLLM_RUNTIME_FAILED` with ONNX Runtime's message */
+  private check(status: unknown): void {
+    if (status === null) return;
+    const message = this.f.GetErrorMessage(status) as string;
+    this.f.ReleaseStatus(status);
+    throw new RxllmError('RXLLM_RUNTIME_FAILED', `ONNX Runtime: ${message}`);
+  }
+}
+
+/** A library whose handle is collected is unmapped, and the next call into it crashes. */
+const keepLoaded: unknown[] = [];
+
+let shared: OrtCApi | undefined;
+
+/**
+ * The C API over the library that onnxruntime-node ships: one environment for the process, never released.
+ * @throws RxllmError `RXLLM_RUNTIME_UNAVAILABLE`
+ */
+export function ortCApi(): OrtCApi {
+  if (shared !== undefined) return shared;
+  const path = ortLibraryPath();
+  try {
+    shared = new OrtCApi(path);
+    return shared;
+  } catch (cause) {
+    const message = `${path} cannot be used: ${String(cause)}; use the stock runtime`;
+    throw new RxllmError('RXLLM_RUNTIME_UNAVAILABLE', message, { cause });
+  }
+}

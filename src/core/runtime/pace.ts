@@ -1,0 +1,22 @@
+/** A pass that blocks the event loop for less than this runs on it: handing it to a thread costs a third of a millisecond. */
+const SHORT_MS = 2;
+/** Weight of the newest measurement. */
+const NEWEST = 0.2;
+
+/** Whether passes of one shape are short, by how long they have taken. Unknown ones count as long. */
+export class Pace {
+  private ms = Number.POSITIVE_INFINITY;
+
+  get isShort(): boolean {
+    return this.ms < SHORT_MS;
+  }
+
+  ranHere(ms: number): void {
+    this.ms += (ms - this.ms) * NEWEST;
+  }
+
+  /** On another thread a time includes waiting for this one, so it only ever bounds the true time from above. */
+  ranElsewhere(ms: number): void {
+    this.ms = Math.min(this.ms, ms);
+  }
+}
