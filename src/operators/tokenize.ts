@@ -47,7 +47,7 @@ export function createSequence(request: GenerateRequest, tokens: TokenId[], cont
   return {
     id: request.id ?? options.newId(),
     request,
-    params: resolveParams(request.params, {}, model.config.vocab),
+    params: resolveParams(request.params, model.config.vocab),
     arrivedAt: options.clock.now(),
     tokens,
     promptLength: tokens.length,

@@ -53,6 +53,8 @@ export function fakeSequence(id: string, overrides: Partial<Sequence> = {}): Seq
     computed: 0,
     cached: 0,
     blocks: [],
+    decoder: { push: () => '', flush: () => '' },
+    text: '',
     phase: 'waiting',
     ...overrides,
   };

@@ -22,7 +22,7 @@ test('the defaults', () => {
 
 test('overrides win over the request, undefined counts as absent', () => {
   const absent = { topP: undefined, seed: undefined } as unknown as Partial<SamplingParams>;
-  const params = resolveParams({ ...absent, maxTokens: 5, temperature: 0.5 }, { maxTokens: 7 });
+  const params = resolveParams({ ...absent, maxTokens: 7, temperature: 0.5 });
   expect(params).toEqual({ ...DEFAULT_SAMPLING_PARAMS, maxTokens: 7, temperature: 0.5 });
   expect('seed' in params).toBe(false);
 });
@@ -54,7 +54,7 @@ describe('limits', () => {
     ['logprobs', 20],
   ];
   test.each(accepted)('%s: %j is accepted', (name, value) => {
-    expect(resolveParams({ [name]: value }, {}, 32)).toMatchObject({ [name]: value });
+    expect(resolveParams({ [name]: value }, 32)).toMatchObject({ [name]: value });
   });
 
   const refused: [string, unknown, string][] = [
@@ -91,7 +91,7 @@ describe('limits', () => {
     ['logprobs', 21, 'logprobs must be an integer from 0 to 20, not 21.'],
   ];
   test.each(refused)('%s: %j is refused', (name, value, message) => {
-    expect(() => resolveParams({ [name]: value }, {}, 32)).toThrow(
+    expect(() => resolveParams({ [name]: value }, 32)).toThrow(
       expect.objectContaining({ code: 'RXLLM_INVALID_REQUEST', param: name, message }),
     );
   });

@@ -73,16 +73,12 @@ const RULES: Record<keyof SamplingParams, Rule> = {
 };
 
 /**
- * What a request asks for, over the defaults and under `overrides`; a field that is `undefined` counts as absent.
+ * What a request asks for, over the defaults; a field that is `undefined` counts as absent.
  * Token ids must be below `vocab`.
  * @throws RxllmError `RXLLM_INVALID_REQUEST` that names the parameter, its value and what is allowed.
  */
-export function resolveParams(
-  partial: Partial<SamplingParams> = {},
-  overrides: Partial<SamplingParams> = {},
-  vocab = Number.POSITIVE_INFINITY,
-): SamplingParams {
-  const given = [...Object.entries(partial), ...Object.entries(overrides)].filter(([, value]) => value !== undefined);
+export function resolveParams(partial: Partial<SamplingParams> = {}, vocab = Number.POSITIVE_INFINITY): SamplingParams {
+  const given = Object.entries(partial).filter(([, value]) => value !== undefined);
   for (const [name, value] of given) {
     const rule = Object.hasOwn(RULES, name) ? RULES[name as keyof SamplingParams] : undefined;
     if (!rule) throw invalid(name, `is not a sampling parameter; there are ${Object.keys(RULES).join(', ')}`);

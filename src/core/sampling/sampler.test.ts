@@ -218,7 +218,7 @@ test('the same tokens as a reference that sorts and recounts', () => {
   fc.assert(
     fc.property(params, fc.array(logits, { minLength: 1, maxLength: 6 }), fc.array(id), (given, steps, prompt) => {
       const { logitBias, ...rest } = given;
-      const resolved = resolveParams(logitBias ? { ...rest, logitBias } : rest, {}, VOCAB);
+      const resolved = resolveParams(logitBias ? { ...rest, logitBias } : rest, VOCAB);
       const sampler = createSampler(resolved, options);
       const uniform = createRandom(given.seed);
       const tokens = [...prompt];

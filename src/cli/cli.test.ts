@@ -1,0 +1,67 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url));
+
+/** The program itself, on the embedded model. */
+function rxllm(...args: string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', CLI, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  return { child, exited: once(child, 'exit').then(([code]) => code as number) };
+}
+
+async function finish({ child, exited }: { child: ChildProcess; exited: Promise<number> }) {
+  const [stdout, stderr, code] = await Promise.all([text(child.stdout!), text(child.stderr!), exited]);
+  return { stdout, stderr, code };
+}
+
+it('generates the reference’s ids as one line of JSON', async () => {
+  const goldens = JSON.parse(
+    readFileSync(new URL('../../models/goldens/storyteller-12m.generation.json', import.meta.url), 'utf8'),
+  );
+  const { prompt, greedy_ids: ids } = goldens.cases[0];
+  const { stdout, stderr, code } = await finish(rxllm('generate', '--prompt', prompt, '--max-tokens', '8', '--json'));
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^\{.*\}\n$/);
+  expect(JSON.parse(stdout)).toMatchObject({
+    engine: 'kv-cache',
+    output_ids: ids.slice(0, 8),
+    finish_reason: 'length',
+    metrics: { output_tokens: 8 },
+  });
+});
+
+it('exits 2 with the reason on stderr when the command line is wrong', async () => {
+  const { stdout, stderr, code } = await finish(rxllm('generate', '--prompt', 'x', '--engine', 'warp'));
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toBe("error: option '--engine <name>' argument 'warp' is invalid. Allowed: kv-cache.\n");
+});
+
+it('serves, and exits 0 by itself on SIGTERM after the running request', async () => {
+  const { child, exited } = rxllm('serve', '--port', '0');
+  let printed = '';
+  for await (const chunk of child.stdout!.iterator({ destroyOnReturn: false })) {
+    printed += chunk;
+    if (printed.includes('Try it:')) break;
+  }
+  const address = /http:\S+:\d+/.exec(printed)?.[0];
+  expect(printed).toContain(`curl -N ${address}/v1/chat/completions`);
+  const reply = await fetch(`${address}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      messages: [{ role: 'user', content: 'Tell me a story.' }],
+      max_tokens: 40,
+      ignore_eos: true,
+      stream: true,
+    }),
+  });
+  const body = reply.text();
+  child.kill('SIGTERM');
+  expect((await body).endsWith('data: [DONE]\n\n')).toBe(true);
+  expect(await body).toContain('"finish_reason":"length"');
+  expect(await exited).toBe(0);
+});

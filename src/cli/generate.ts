@@ -1,0 +1,55 @@
+import type { Command } from 'commander';
+import { fromEvent, merge } from 'rxjs';
+import type { GenerateRequest, SamplingParams } from '../core/contracts/index.ts';
+import { loadModel } from '../core/model/load-model.ts';
+import { createEngine, findEngine } from '../engines/index.ts';
+import { DEFAULT_ENGINE, EMBEDDED_MODEL, engineName, integer, modelDirectory, number } from './options.ts';
+import { printGeneration } from './print-generation.ts';
+
+/** What a shell shows for a program that Ctrl-C ended. */
+const INTERRUPTED = 130;
+
+/** Sampling options are named as in `SamplingParams`. */
+interface GenerateOptions
+  extends Partial<Pick<SamplingParams, 'maxTokens' | 'temperature' | 'topK' | 'topP' | 'seed'>> {
+  readonly engine: string;
+  readonly model: string;
+  readonly prompt: string;
+  readonly chat: boolean;
+  readonly json: boolean;
+}
+
+/** `rxllm generate`: one prompt, in this process, without a server. */
+export function addGenerate(program: Command): void {
+  program
+    .command('generate')
+    .description('continue a prompt, or answer it with --chat')
+    .requiredOption('--prompt <text>', 'what to continue')
+    .option('--engine <name>', 'one of `rxllm engines`', engineName, DEFAULT_ENGINE)
+    .option('--model <dir>', 'a folder in Hugging Face layout', modelDirectory, EMBEDDED_MODEL)
+    .option('--max-tokens <number>', 'tokens to generate at most', integer(1))
+    .option('--temperature <number>', '0 takes the likeliest token each time', number(0, 2))
+    .option('--top-k <number>', 'draw from the k likeliest tokens; -1 from all', integer(-1))
+    .option('--top-p <number>', 'draw from the likeliest tokens that add up to p', number(0, 1))
+    .option('--seed <number>', 'the same seed draws the same tokens', integer(Number.MIN_SAFE_INTEGER))
+    .option('--chat', "put the prompt into the model's chat template", false)
+    .option('--json', 'print one line of JSON, and nothing else, on stdout', false)
+    .action(generate);
+}
+
+async function generate({ engine: name, model, prompt, chat, json, ...params }: GenerateOptions): Promise<void> {
+  const engine = await createEngine(findEngine(name).recipe, await loadModel(model));
+  const request: GenerateRequest = { prompt: chat ? [{ role: 'user', content: prompt }] : prompt, params };
+  try {
+    const finished = await printGeneration(engine, request, {
+      json,
+      stdout: (text) => process.stdout.write(text),
+      stderr: (text) => process.stderr.write(text),
+      // A reader of our output that has gone (`| head`) is an error of stdout.
+      stop$: merge(fromEvent(process, 'SIGINT'), fromEvent(process, 'SIGTERM'), fromEvent(process.stdout, 'error')),
+    });
+    if (!finished) process.exitCode = INTERRUPTED;
+  } finally {
+    await engine.close();
+  }
+}

@@ -1,0 +1,63 @@
+import { CommanderError } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { createProgram } from './program.ts';
+import { reportError } from './report-error.ts';
+
+/** Parses a command line that must be refused. */
+async function refused(...args: string[]): Promise<{ code: number; stderr: string }> {
+  let stderr = '';
+  const write = (text: string) => {
+    stderr += text;
+  };
+  const program = createProgram();
+  for (const command of [program, ...program.commands]) command.configureOutput({ writeErr: write, writeOut: write });
+  const error = await program.parseAsync(args, { from: 'user' }).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(CommanderError);
+  return { code: reportError(error, write), stderr };
+}
+
+const generate = ['generate', '--prompt', 'hi'];
+
+describe('a wrong option exits 2 with the option, the value and what is allowed', () => {
+  it.each([
+    [[...generate, '--max-tokens', 'ten'], '--max-tokens', "'ten'", 'a whole number of at least 1'],
+    [[...generate, '--max-tokens', '0'], '--max-tokens', "'0'", 'a whole number of at least 1'],
+    [[...generate, '--max-tokens', '1.5'], '--max-tokens', "'1.5'", 'a whole number of at least 1'],
+    [[...generate, '--temperature', '2.1'], '--temperature', "'2.1'", 'a number from 0 to 2'],
+    [[...generate, '--temperature', ''], '--temperature', "''", 'a number from 0 to 2'],
+    [[...generate, '--top-k', '-2'], '--top-k', "'-2'", 'a whole number of at least -1'],
+    [[...generate, '--top-p', 'NaN'], '--top-p', "'NaN'", 'a number from 0 to 1'],
+    [[...generate, '--seed', '1e3'], '--seed', "'1e3'", 'a whole number'],
+    [[...generate, '--engine', 'warp'], '--engine', "'warp'", 'kv-cache'],
+    [[...generate, '--model', 'no/such/model'], '--model', "'no/such/model'", 'config.json'],
+    [['serve', '--port', '65536'], '--port', "'65536'", 'a whole number from 0 to 65535'],
+    [['serve', '--api-key', ' '], '--api-key', "' '", 'not empty'],
+    [['serve', '--kv-cache-memory', '0'], '--kv-cache-memory', "'0'", 'a whole number of at least 1'],
+    [['serve', '--grace', '-1'], '--grace', "'-1'", 'a number from 0 to 3600'],
+  ])('%j', async (args, option, value, allowed) => {
+    const { code, stderr } = await refused(...args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(option);
+    expect(stderr).toContain(`argument ${value} is invalid. Allowed: `);
+    expect(stderr).toContain(allowed);
+  });
+
+  it.each([
+    [['generate'], "required option '--prompt <text>' not specified"],
+    [[...generate, '--colour'], "unknown option '--colour'"],
+    [['fly'], "unknown command 'fly'"],
+  ])('%j', async (args, message) => {
+    const { code, stderr } = await refused(...args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
+});
+
+it('prints help with code 0', async () => {
+  const { code, stderr } = await refused('generate', '--help');
+  expect(code).toBe(0);
+  expect(stderr).toContain('--max-tokens <number>');
+});

@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { addEngines } from './engines.ts';
+import { addGenerate } from './generate.ts';
+import { addServe } from './serve.ts';
+
+/** The command line. Errors are thrown, not exited with: `reportError` turns them into an exit code. */
+export function createProgram(): Command {
+  const program = new Command('rxllm').description('An LLM inference engine whose every part is an RxJS operator.');
+  program.version(packageVersion()).exitOverride();
+  addGenerate(program);
+  addServe(program);
+  addEngines(program);
+  return program;
+}
+
+function packageVersion(): string {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}

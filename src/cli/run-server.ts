@@ -1,0 +1,75 @@
+import type { FastifyInstance } from 'fastify';
+import { firstValueFrom, type Observable } from 'rxjs';
+import type { Engine } from '../core/contracts/index.ts';
+import { buildServer } from '../transport/index.ts';
+import { CliError } from './report-error.ts';
+
+/** What requests that an engine's end has cut short still get to be written to their sockets. */
+const LAST_WORDS_MS = 1000;
+
+export interface ServerRun {
+  readonly load: () => Promise<Engine>;
+  readonly host: string;
+  readonly port: number;
+  readonly apiKey?: string;
+  readonly graceMs: number;
+  /** The first value begins the shutdown. */
+  readonly stop$: Observable<unknown>;
+  readonly print: (line: string) => void;
+}
+
+/**
+ * Listens, loads, serves, and resolves when it has shut down: new requests are refused, those under way get the grace
+ * period, then the engine is closed. The port opens first, so that `/health` can tell that the model is loading.
+ * @throws CliError when it cannot listen; RxllmError when the model cannot be loaded
+ */
+export async function runServer({ load, host, port, apiKey, graceMs, stop$, print }: ServerRun): Promise<void> {
+  let engine: Engine | undefined;
+  const app = buildServer({ engine: () => engine }, apiKey === undefined ? {} : { apiKey });
+  const address = await listen(app, host, port);
+  // Listened for from now on, so that a signal while the model is loading is not lost.
+  const stopped = firstValueFrom(stop$);
+  try {
+    print(`Listening at ${address}, loading the model …`);
+    engine = await load();
+    print(welcome(engine, address, apiKey !== undefined));
+    await stopped;
+    print('Shutting down: waiting for running requests …');
+    await app.drain(graceMs);
+    await engine.close();
+    await app.drain(LAST_WORDS_MS);
+  } finally {
+    await app.close();
+  }
+}
+
+async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
+  try {
+    return await app.listen({ host, port });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') {
+      throw new CliError(`port ${port} on ${host} is taken; stop what listens there, or choose another with --port.`);
+    }
+    if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+      throw new CliError(`cannot listen on ${host}, port ${port} (${message}); change --host or --port.`);
+    }
+    throw error;
+  }
+}
+
+function welcome({ name, description, model, options }: Engine, address: string, withKey: boolean): string {
+  const key = withKey ? " -H 'Authorization: Bearer YOUR_KEY'" : '';
+  const body =
+    '{"messages":[{"role":"user","content":"Tell me a story about a brave cat."}],"max_tokens":200,"stream":true}';
+  return `
+  model    ${model.name}, up to ${options.maxModelLen} tokens
+  engine   ${name}
+  runtime  ${description}
+
+Try it:
+  curl -N ${address}/v1/chat/completions -H 'Content-Type: application/json'${key} -d '${body}'
+
+Or point any OpenAI client at ${address}/v1. There are also POST /v1/completions, GET /v1/models and GET /health.
+Ctrl-C stops the server.`;
+}

@@ -1,0 +1,10 @@
+export { requireApiKey } from './authentication.ts';
+export { chatCompletions } from './chat-completions.ts';
+export { clientGone } from './client-gone.ts';
+export { completions } from './completions.ts';
+export { type EngineSource, readyEngine } from './engine-source.ts';
+export { HttpError, toErrorReply, type WireError } from './errors.ts';
+export { health } from './health.ts';
+export { models } from './models.ts';
+export { buildServer, type ServerOptions } from './server.ts';
+export { sendEvents } from './sse.ts';

@@ -1,0 +1,41 @@
+import { catchError, type Observable } from 'rxjs';
+import type { Engine, FinishReason, GenerateRequest, TokenEvent, TokenLogprobs } from '../core/contracts/index.ts';
+import { RxllmError } from '../core/errors.ts';
+
+/** How one of OpenAI's two endpoints words a choice; everything else about a reply is the same for both. */
+export interface Dialect {
+  readonly idPrefix: string;
+  readonly object: string;
+  readonly chunkObject: string;
+  /** The field that brought the prompt, which an engine's errors call `prompt`. */
+  readonly promptField: string;
+  /** The first chunk of a choice, where the endpoint has one. */
+  readonly opening?: object;
+  /** `offset`: characters of this choice that were sent before. */
+  piece(text: string, logprobs: readonly TokenLogprobs[] | undefined, offset: number): object;
+  closing(reason: FinishReason): object;
+  whole(text: string, logprobs: readonly TokenLogprobs[] | undefined, reason: FinishReason): object;
+}
+
+/** One HTTP request: a generation for each choice, ordered by prompt. */
+export interface Job {
+  readonly engine: Engine;
+  readonly dialect: Dialect;
+  readonly requests: readonly GenerateRequest[];
+  readonly choicesPerPrompt: number;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  /** Seconds since 1970. */
+  readonly created: number;
+}
+
+/** One choice's events; cold. An error about the prompt names the field that brought it. */
+export function eventsOf({ engine, dialect }: Job, request: GenerateRequest): Observable<TokenEvent> {
+  return engine.stream(request).pipe(
+    catchError((error: unknown) => {
+      if (!(error instanceof RxllmError) || error.param !== 'prompt') throw error;
+      const message = error.message.replace(/^prompt:/, `${dialect.promptField}:`);
+      throw new RxllmError(error.code, message, { param: dialect.promptField, cause: error });
+    }),
+  );
+}

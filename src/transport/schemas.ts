@@ -1,0 +1,86 @@
+import Type, { type Static } from 'typebox';
+
+/** Closed: a field that is not listed is refused by name. */
+const closed = { additionalProperties: false };
+const optional = Type.Optional;
+const tokenId = Type.Integer({ minimum: 0 });
+
+/** Fields that both endpoints share. */
+const sampling = {
+  model: optional(Type.String()),
+  stream: optional(Type.Boolean()),
+  stream_options: optional(Type.Object({ include_usage: optional(Type.Boolean()) }, closed)),
+  n: optional(Type.Integer({ minimum: 1, maximum: 8 })),
+  max_tokens: optional(Type.Integer({ minimum: 1 })),
+  min_tokens: optional(Type.Integer({ minimum: 0 })),
+  temperature: optional(Type.Number({ minimum: 0, maximum: 2 })),
+  top_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
+  /** 0 and -1 keep the whole vocabulary. */
+  top_k: optional(Type.Integer({ minimum: -1 })),
+  min_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
+  frequency_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
+  presence_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
+  repetition_penalty: optional(Type.Number({ exclusiveMinimum: 0 })),
+  /** Token ids as strings, as JSON has it. */
+  logit_bias: optional(
+    Type.Record(Type.String({ pattern: '^\\d{1,9}$' }), Type.Number({ minimum: -100, maximum: 100 }), closed),
+  ),
+  seed: optional(Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })),
+  stop: optional(
+    Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { maxItems: 16 })]),
+  ),
+  stop_token_ids: optional(Type.Array(tokenId, { maxItems: 16 })),
+  ignore_eos: optional(Type.Boolean()),
+  /** Milliseconds from arrival; past it the reply ends with `abort`. */
+  deadline_ms: optional(Type.Integer({ minimum: 1 })),
+
+  // Accepted and without effect: they concern OpenAI's own service.
+  user: optional(Type.String()),
+  metadata: optional(Type.Object({}, { additionalProperties: true })),
+  store: optional(Type.Boolean()),
+  service_tier: optional(Type.String()),
+  parallel_tool_calls: optional(Type.Boolean()),
+};
+
+/** Parts stay open here, so that an image part gets a message of its own. */
+const contentPart = Type.Object({ type: Type.String(), text: optional(Type.String()) }, { additionalProperties: true });
+
+const message = Type.Object(
+  {
+    role: Type.Enum(['system', 'developer', 'user', 'assistant', 'tool']),
+    content: optional(Type.Union([Type.String(), Type.Array(contentPart)])),
+  },
+  closed,
+);
+
+export const chatCompletionRequest = Type.Object(
+  {
+    ...sampling,
+    messages: Type.Array(message, { minItems: 1 }),
+    max_completion_tokens: optional(Type.Integer({ minimum: 1 })),
+    logprobs: optional(Type.Boolean()),
+    top_logprobs: optional(Type.Integer({ minimum: 0, maximum: 20 })),
+  },
+  closed,
+);
+
+export const completionRequest = Type.Object(
+  {
+    ...sampling,
+    prompt: Type.Union([
+      Type.String(),
+      Type.Array(Type.String(), { minItems: 1, maxItems: 32 }),
+      Type.Array(tokenId, { minItems: 1 }),
+      Type.Array(Type.Array(tokenId, { minItems: 1 }), { minItems: 1, maxItems: 32 }),
+    ]),
+    /** How many alternatives beside each chosen token. */
+    logprobs: optional(Type.Integer({ minimum: 0, maximum: 20 })),
+  },
+  closed,
+);
+
+export type WireMessage = Static<typeof message>;
+export type ChatCompletionRequest = Static<typeof chatCompletionRequest>;
+export type CompletionRequest = Static<typeof completionRequest>;
+/** What the two have in common, as far as sampling reads it. */
+export type SamplingFields = Omit<CompletionRequest, 'prompt' | 'logprobs'>;

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+import fastify, { type FastifyInstance } from 'fastify';
+import { requireApiKey } from './authentication.ts';
+import { chatCompletions } from './chat-completions.ts';
+import { completions } from './completions.ts';
+import { addDraining } from './drain.ts';
+import type { EngineSource } from './engine-source.ts';
+import { addErrorReplies, replyWithError } from './error-replies.ts';
+import { health } from './health.ts';
+import { models } from './models.ts';
+
+export interface ServerOptions {
+  /** Asked for as a bearer token on every route but `/health`. */
+  readonly apiKey?: string;
+  /** One JSON line a request on stdout; off by default. */
+  readonly logger?: boolean;
+  /** Milliseconds since 1970, for `created`. */
+  readonly now?: () => number;
+}
+
+const BODY_LIMIT = 1024 * 1024;
+
+/** The HTTP server around an engine that may still be loading. It does not listen yet, and does not close the engine. */
+export function buildServer(source: EngineSource, options: ServerOptions = {}): FastifyInstance {
+  const { apiKey, logger = false, now = Date.now } = options;
+  const app = fastify({
+    logger,
+    bodyLimit: BODY_LIMIT,
+    // What is on the wire is what was asked: nothing is coerced, dropped or filled in.
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false } },
+    genReqId: ({ headers }) => clientRequestId(headers['x-request-id']) ?? randomUUID(),
+    frameworkErrors: (error, { id }, reply) => replyWithError(reply.header('x-request-id', id), error),
+    // Draining has its own 503, in OpenAI's shape; what is left when the server closes is cut off.
+    return503OnClosing: false,
+    forceCloseConnections: true,
+  });
+  addErrorReplies(app);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+  });
+  addDraining(app);
+  if (apiKey !== undefined) requireApiKey(app, apiKey);
+
+  app.register(health, { source });
+  app.register(models, { source, now });
+  app.register(chatCompletions, { source, now });
+  app.register(completions, { source, now });
+  return app;
+}
+
+/** A client's own id, where it is one that can go back into a header and into ids. */
+function clientRequestId(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' && /^[\w.:-]{1,128}$/.test(header) ? header : undefined;
+}

@@ -1,0 +1,54 @@
+import type { FastifyReply } from 'fastify';
+import { fromEvent, type Observable, type Subject, takeUntil } from 'rxjs';
+import { clientGone } from './client-gone.ts';
+import { toErrorReply } from './errors.ts';
+
+/**
+ * Sends each value as a server-sent event, then `[DONE]`. Headers go out with the first value, so an error before it
+ * rejects and becomes a plain HTTP error; one after it becomes a last event. `demand$` is false while the client's
+ * socket is full. A client that goes away unsubscribes.
+ */
+export function sendEvents(
+  reply: FastifyReply,
+  values$: Observable<unknown>,
+  demand$: Subject<boolean>,
+): Promise<void> {
+  const { raw } = reply;
+  const write = (value: unknown) => raw.write(`data: ${JSON.stringify(value)}\n\n`);
+  const drained = fromEvent(raw, 'drain').subscribe(() => demand$.next(true));
+  return new Promise((resolve, reject) => {
+    const sending = values$.pipe(takeUntil(clientGone(raw))).subscribe({
+      next: (value) => {
+        if (!raw.headersSent) openStream(reply);
+        if (!write(value)) demand$.next(false);
+      },
+      error: (error: unknown) => {
+        if (!raw.headersSent) return reject(error);
+        write(toErrorReply(error).body);
+        raw.end();
+        resolve();
+      },
+      complete: () => {
+        // A client that went away also ends here, maybe before anything was sent to it.
+        if (!raw.headersSent) reply.hijack();
+        else if (!raw.destroyed) raw.end('data: [DONE]\n\n');
+        resolve();
+      },
+    });
+    sending.add(drained);
+  });
+}
+
+function openStream(reply: FastifyReply): void {
+  reply.hijack();
+  const { raw } = reply;
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) raw.setHeader(name, value);
+  }
+  raw.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    // Proxies such as nginx would otherwise collect the events.
+    'x-accel-buffering': 'no',
+  });
+}

@@ -1,0 +1,61 @@
+import type { GenerateResult, RequestMetrics } from '../core/contracts/index.ts';
+
+export interface Usage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly total_tokens: number;
+}
+
+/** Results are ordered by prompt; a prompt that was answered `perPrompt` times is counted once, as OpenAI does. */
+export function toUsage(results: readonly GenerateResult[], perPrompt: number): Usage {
+  const prompt = sum(results.filter((_, index) => index % perPrompt === 0).map((result) => result.metrics.inputTokens));
+  const completion = sum(results.map((result) => result.metrics.outputTokens));
+  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+}
+
+/** Throughput in tokens/s, times in ms, left out when they were not measured. */
+export interface WireMetrics {
+  readonly throughput: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly ttft_ms?: number;
+  readonly tpot_ms?: number;
+}
+
+export function toWireMetrics(metrics: RequestMetrics): WireMetrics {
+  return {
+    throughput: round(metrics.throughput, 1),
+    input_tokens: metrics.inputTokens,
+    output_tokens: metrics.outputTokens,
+    ...(metrics.ttftMs > 0 && { ttft_ms: round(metrics.ttftMs, 2) }),
+    ...(metrics.tpotMs > 0 && { tpot_ms: round(metrics.tpotMs, 2) }),
+  };
+}
+
+/**
+ * Choices of one reply run side by side: its throughput is all their tokens over the longest of their times, TTFT is
+ * the first token of any, TPOT the mean.
+ */
+export function combineMetrics(results: readonly GenerateResult[], perPrompt: number): RequestMetrics {
+  const all = results.map((result) => result.metrics);
+  if (all.length === 1) return all[0]!;
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = toUsage(results, perPrompt);
+  const seconds = Math.max(...all.map((one) => (one.throughput > 0 ? one.outputTokens / one.throughput : 0)));
+  const ttfts = all.map((one) => one.ttftMs).filter((ms) => ms > 0);
+  const tpots = all.map((one) => one.tpotMs).filter((ms) => ms > 0);
+  return {
+    throughput: seconds > 0 ? outputTokens / seconds : 0,
+    inputTokens,
+    outputTokens,
+    ttftMs: ttfts.length > 0 ? Math.min(...ttfts) : 0,
+    tpotMs: tpots.length > 0 ? sum(tpots) / tpots.length : 0,
+  };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function round(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}

@@ -1,0 +1,35 @@
+import { forkJoin, map, type Observable, toArray } from 'rxjs';
+import type { GenerateResult, TokenEvent, TokenLogprobs } from '../core/contracts/index.ts';
+import { eventsOf, type Job } from './job.ts';
+import { combineMetrics, toUsage, toWireMetrics } from './usage.ts';
+
+/** The JSON reply of a job, but for its frame. Emits once; unsubscribing cancels every choice. */
+export function wholeReply(job: Job): Observable<object> {
+  const { dialect, requests, choicesPerPrompt } = job;
+  const choices = requests.map((request) => eventsOf(job, request).pipe(toArray(), map(collect)));
+  return forkJoin(choices).pipe(
+    map((collected) => {
+      const results = collected.map(({ result }) => result);
+      return {
+        choices: collected.map(({ result, logprobs }, index) => ({
+          index,
+          ...dialect.whole(result.text, logprobs, result.finishReason),
+        })),
+        usage: toUsage(results, choicesPerPrompt),
+        metrics: toWireMetrics(combineMetrics(results, choicesPerPrompt)),
+      };
+    }),
+  );
+}
+
+interface Collected {
+  readonly result: GenerateResult;
+  readonly logprobs: readonly TokenLogprobs[] | undefined;
+}
+
+function collect(events: readonly TokenEvent[]): Collected {
+  const last = events.at(-1);
+  if (last?.type !== 'finished') throw new Error('a stream completed without a finished event');
+  const logprobs = events.flatMap((event) => (event.type === 'token' && event.logprobs ? [event.logprobs] : []));
+  return { result: last.result, logprobs: logprobs.length > 0 ? logprobs : undefined };
+}
