@@ -53,7 +53,7 @@ export interface LoadJob {
   /** How many times the whole load runs on each engine. */
   readonly runs: number;
   readonly warmup: number;
-  readonly maxConcurrency: number;
+  readonly maxConcurrency?: number;
   readonly goodput?: Goodput;
   readonly scheduler: SchedulerLike;
 }
@@ -76,13 +76,13 @@ const LOAD_FIGURES: Figures<Records> = {
 /** A whole load; several engines in turn. */
 export async function measureLoad(
   contestants: readonly Contestant[],
-  { workload: { requests }, runs, warmup, maxConcurrency, goodput, scheduler }: LoadJob,
+  { workload: { requests }, runs, warmup, goodput, ...options }: LoadJob,
   { advance }: Pick<Progress, 'advance'>,
 ): Promise<Measured<LoadStats>> {
   await warmUp(contestants, requests[0]!, warmup);
   const turns = contestants.map(({ name, client }) => ({
     name,
-    run: () => lastValueFrom(load(client, requests, { maxConcurrency, scheduler }).pipe(tap(advance), toArray())),
+    run: () => lastValueFrom(load(client, requests, options).pipe(tap(advance), toArray())),
   }));
   return measured(contestants, await alternate(turns, runs), (rounds) => toLoadStats(rounds, goodput), LOAD_FIGURES);
 }

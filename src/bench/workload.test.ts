@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../core/sampling/random.ts';
-import { parseWorkload, readWorkload, syntheticWorkload, withArrivals } from './workload.ts';
+import { parseWorkload, readWorkload, syntheticWorkload, withArrivals, withSeeds } from './workload.ts';
 
 const fail = (problem: string): never => {
   throw new Error(problem);
@@ -101,4 +101,14 @@ describe('arrivals', () => {
     // Four standard errors of the mean gap of 20 ms.
     expect(Math.abs(last / 20_000 - 20)).toBeLessThan((4 * 20) / Math.sqrt(20_000));
   });
+});
+
+it('seeds the requests that draw, each its own way', () => {
+  const request = (temperature: number) => ({
+    prompt: 'a',
+    params: { maxTokens: 1, temperature, ignoreEos: true },
+    arrivalMs: 0,
+  });
+  const seeded = withSeeds({ name: 'w', requests: [request(1), request(0), request(0.5)] }, 40);
+  expect(seeded.requests.map(({ params }) => params.seed)).toEqual([40, undefined, 42]);
 });

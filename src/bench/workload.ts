@@ -122,3 +122,13 @@ export function withArrivals({ name, requests }: Workload, rate: RequestRate, ra
     }),
   };
 }
+
+/** Draws of the sampler can be had again: each request that draws has a seed of its own. */
+export function withSeeds({ name, requests }: Workload, seed: number): Workload {
+  return {
+    name,
+    requests: requests.map((request, index) =>
+      request.params.temperature > 0 ? { ...request, params: { ...request.params, seed: seed + index } } : request,
+    ),
+  };
+}
