@@ -1,6 +1,7 @@
 /**
  * Whether the server answers while it computes: `GET /health` every 5 ms, 1,000 times, while prompts of 1,500 tokens
- * are prefilled one after another. The 99th percentile must stay below 50 ms. Exits 1 where it does not.
+ * are prefilled one after another. The 99th percentile must stay below 50 ms; exits 1 where it does not. The same of the
+ * idle server comes first, to tell how busy the machine is with other things.
  */
 import { Agent, get } from 'node:http';
 import { defer, interval, lastValueFrom, mergeMap, Observable, repeat, take, tap, toArray } from 'rxjs';
@@ -8,7 +9,7 @@ import { httpClient } from '../src/bench/http-client.ts';
 import { createProgress } from '../src/bench/progress.ts';
 import { type RequestRecord, record } from '../src/bench/record.ts';
 import { serveCommand, withServer } from '../src/bench/server-process.ts';
-import { summarize } from '../src/bench/stats.ts';
+import { type Summary, summarize } from '../src/bench/stats.ts';
 import { syntheticWorkload } from '../src/bench/workload.ts';
 import { EMBEDDED_MODEL } from '../src/cli/options.ts';
 import { loadModel } from '../src/core/model/load-model.ts';
@@ -49,29 +50,31 @@ await withServer({ nodeArgs: serveCommand([]) }, async ({ url }) => {
   const first = await lastValueFrom(prefill$);
   if (first.outcome !== 'completed') throw new Error(`the prompt was not computed: ${first.error}`);
 
-  const progress = createProgress('GET /health', ASKED);
   const agent = new Agent({ keepAlive: true });
+  const progress = createProgress('GET /health', 2 * ASKED);
+  const latencies = () =>
+    lastValueFrom(
+      interval(EVERY_MS).pipe(
+        take(ASKED),
+        mergeMap(() => ask(url, agent)),
+        tap(progress.advance),
+        toArray(),
+      ),
+    );
+  const idle = summarize(await latencies())!;
   const prefills: RequestRecord[] = [];
   const load = prefill$.pipe(repeat()).subscribe((seen) => prefills.push(seen));
-  const latencies = await lastValueFrom(
-    interval(EVERY_MS).pipe(
-      take(ASKED),
-      mergeMap(() => ask(url, agent)),
-      tap(progress.advance),
-      toArray(),
-    ),
-  );
+  const busy = summarize(await latencies())!;
   load.unsubscribe();
   agent.destroy();
   progress.stop();
 
-  const { mean, p50, p95, p99 } = summarize(latencies)!;
   const ms = (value: number) => `${value.toFixed(2)} ms`;
+  const line = ({ p50, p95, p99 }: Summary) => `p50 ${ms(p50)}, p95 ${ms(p95)}, p99 ${ms(p99)}`;
   const took = summarize(prefills.map(({ e2eMs }) => e2eMs));
-  console.log(`prefilled meanwhile : ${prefills.length} prompts of 1,500 tokens, ${took ? ms(took.p50) : '?'} each`);
-  console.log(
-    `GET /health         : mean ${ms(mean)}, p50 ${ms(p50)}, p95 ${ms(p95)}, p99 ${ms(p99)} of ${latencies.length}`,
-  );
-  console.log(`p99 below ${LIMIT_MS} ms     : ${p99 < LIMIT_MS ? 'yes' : 'NO'}`);
-  if (p99 >= LIMIT_MS || prefills.some(({ outcome }) => outcome !== 'completed')) process.exitCode = 1;
+  console.log(`prefilled      : ${prefills.length} prompts of 1,500 tokens, ${took ? ms(took.p50) : '?'} each`);
+  console.log(`idle           : ${line(idle)}`);
+  console.log(`while it ran   : ${line(busy)}`);
+  console.log(`p99 below ${LIMIT_MS} ms: ${busy.p99 < LIMIT_MS ? 'yes' : 'NO'}`);
+  if (busy.p99 >= LIMIT_MS || prefills.some(({ outcome }) => outcome !== 'completed')) process.exitCode = 1;
 });
