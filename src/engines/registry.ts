@@ -1,6 +1,8 @@
 import type { StagedRecipe } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
+import { continuous } from './continuous-batching.ts';
 import { kvCache } from './kv-cache.ts';
+import { staticBatch } from './static-batching.ts';
 
 export interface EngineEntry {
   readonly recipe: StagedRecipe;
@@ -10,7 +12,11 @@ export interface EngineEntry {
 }
 
 /** Every engine that can be named on the command line, in the order of the chapters. */
-export const engines: readonly EngineEntry[] = [{ recipe: kvCache, chapter: 4, question: 'Why is decode slow?' }];
+export const engines: readonly EngineEntry[] = [
+  { recipe: kvCache, chapter: 4, question: 'Why is decode slow?' },
+  { recipe: staticBatch, chapter: 5, question: 'How do we serve several requests at once?' },
+  { recipe: continuous, chapter: 9, question: 'Why should anyone wait for a batch to end?' },
+];
 
 /** @throws RxllmError `RXLLM_ENGINE_UNKNOWN` */
 export function findEngine(name: string): EngineEntry {
