@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { addBench } from './bench.ts';
 import { addEngines } from './engines.ts';
 import { addGenerate } from './generate.ts';
 import { addServe } from './serve.ts';
@@ -10,6 +11,7 @@ export function createProgram(): Command {
   program.version(packageVersion()).exitOverride();
   addGenerate(program);
   addServe(program);
+  addBench(program);
   addEngines(program);
   return program;
 }
