@@ -20,7 +20,7 @@ export interface ServerRun {
 
 /**
  * Listens, loads, serves, and resolves when it has shut down: new requests are refused, those under way get the grace
- * period, then the engine is closed. The port opens first, so that `/health` can tell that the model is loading.
+ * period, then the engine is closed, which ends what is left with `abort`. A stop while loading takes effect at once. The port opens first, so that `/health` can tell that the model is loading.
  * @throws CliError when it cannot listen; RxllmError when the model cannot be loaded
  */
 export async function runServer({ load, host, port, apiKey, graceMs, stop$, print }: ServerRun): Promise<void> {
@@ -31,7 +31,9 @@ export async function runServer({ load, host, port, apiKey, graceMs, stop$, prin
   const stopped = firstValueFrom(stop$);
   try {
     print(`Listening at ${address}, loading the model …`);
-    engine = await load();
+    const loading = load();
+    engine = await Promise.race([loading, stopped.then(() => undefined)]);
+    if (engine === undefined) return closeWhenLoaded(loading);
     print(welcome(engine, address, apiKey !== undefined));
     await stopped;
     print('Shutting down: waiting for running requests …');
@@ -41,6 +43,14 @@ export async function runServer({ load, host, port, apiKey, graceMs, stop$, prin
   } finally {
     await app.close();
   }
+}
+
+/** Loading cannot be stopped half-way. Nothing waits for it but the process itself. */
+function closeWhenLoaded(loading: Promise<Engine>): void {
+  loading.then(
+    (engine) => engine.close(),
+    () => {},
+  );
 }
 
 async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
@@ -70,6 +80,7 @@ function welcome({ name, description, model, options }: Engine, address: string,
 Try it:
   curl -N ${address}/v1/chat/completions -H 'Content-Type: application/json'${key} -d '${body}'
 
-Or point any OpenAI client at ${address}/v1. There are also POST /v1/completions, GET /v1/models and GET /health.
+Or point any OpenAI client at ${address}/v1. There are also POST /v1/completions, /tokenize and /detokenize,
+GET /v1/models, /health and /metrics, and many token streams on one WebSocket at ${address.replace('http', 'ws')}/v1/stream.
 Ctrl-C stops the server.`;
 }
