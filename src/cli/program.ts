@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { addBench } from './bench.ts';
 import { addEngines } from './engines.ts';
 import { addGenerate } from './generate.ts';
+import { addReplay } from './replay.ts';
 import { addServe } from './serve.ts';
 
 /** The command line. Errors are thrown, not exited with: `reportError` turns them into an exit code. */
@@ -11,6 +12,7 @@ export function createProgram(): Command {
   program.version(packageVersion()).exitOverride();
   addGenerate(program);
   addServe(program);
+  addReplay(program);
   addBench(program);
   addEngines(program);
   return program;

@@ -14,7 +14,7 @@ function start(load: () => Promise<Engine>, options: { graceMs?: number; port?: 
   const lines: string[] = [];
   const { graceMs = 60_000, port = 0 } = options;
   const print = (line: string) => lines.push(line);
-  const ended = runServer({ load, host: '127.0.0.1', port, graceMs, stop$, print });
+  const ended = runServer({ start: load, engine: 'fake', host: '127.0.0.1', port, graceMs, stop$, print });
   const address = () => vi.waitUntil(() => /http:\S+:\d+/.exec(lines.join('\n'))?.[0]);
   return { stop: () => stop$.next(), lines, ended, address };
 }

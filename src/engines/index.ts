@@ -1,6 +1,8 @@
 export { continuous } from './continuous-batching.ts';
 export { createEngine } from './create-engine.ts';
+export { createEngineHost, type EngineHost } from './engine-host.ts';
 export { kvCache } from './kv-cache.ts';
 export { type EngineEntry, engines, findEngine } from './registry.ts';
+export { type Parting, type Replayed, replay } from './replay.ts';
 export { staticBatch } from './static-batching.ts';
 export { observe, pipeSlots, swap } from './swap.ts';

@@ -1,3 +1,4 @@
+export { admin, type EngineAdmin } from './admin.ts';
 export { requireApiKey } from './authentication.ts';
 export { chatCompletions } from './chat-completions.ts';
 export { clientGone } from './client-gone.ts';
