@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { addChapter } from './chapter.ts';
 import { addEngines } from './engines.ts';
+import { addExport } from './export.ts';
 import { addGenerate } from './generate.ts';
 import { addServe } from './serve.ts';
 
@@ -11,6 +13,8 @@ export function createProgram(): Command {
   addGenerate(program);
   addServe(program);
   addEngines(program);
+  addExport(program);
+  addChapter(program);
   return program;
 }
 
