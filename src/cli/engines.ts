@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { engines } from '../engines/index.ts';
+import { describeSwap, engines } from '../engines/index.ts';
 
 /** `rxllm engines`: the table of all engines. */
 export function addEngines(program: Command): void {
@@ -9,12 +9,12 @@ export function addEngines(program: Command): void {
     .action(() => {
       const table = [
         ['chapter', 'engine', 'question', 'swapped', 'exact'],
-        ...engines.map(({ recipe, chapter, question, swapped }) => [
-          String(chapter),
-          recipe.name,
-          question,
-          swapped,
-          recipe.exact ? 'yes' : 'no',
+        ...engines.map((entry, index) => [
+          String(entry.chapter),
+          entry.recipe.name,
+          entry.question,
+          describeSwap(entry, engines[index - 1]),
+          entry.recipe.exact ? 'yes' : 'no',
         ]),
       ];
       const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));

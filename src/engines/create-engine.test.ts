@@ -1,54 +1,15 @@
-import {
-  concat,
-  firstValueFrom,
-  ignoreElements,
-  map,
-  mergeMap,
-  type Observable,
-  take,
-  tap,
-  timer,
-  toArray,
-} from 'rxjs';
-import type { TestScheduler } from 'rxjs/testing';
+import { firstValueFrom, mergeMap, take, tap, timer, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { virtualOptions } from '../../test/support/context.ts';
-import { testScheduler } from '../../test/support/marbles.ts';
 import { scriptedEngine } from '../../test/support/scripted-engine.ts';
 import { letters } from '../../test/support/toy-model.ts';
-import type { EngineStats, StagedRecipe, TokenEvent } from '../core/contracts/index.ts';
-import type { Script } from '../core/runtime/scripted-runner.ts';
+import { at, virtualEngine, word, words } from '../../test/support/virtual-engine.ts';
+import type { EngineStats, StagedRecipe } from '../core/contracts/index.ts';
 import { oneAtATime } from '../core/scheduling/one-at-a-time.ts';
-import { profile } from '../operators/profile.ts';
 import { schedule } from '../operators/schedule.ts';
-
-type Change = Partial<Omit<StagedRecipe, 'kind'>>;
-
-/** An engine in virtual time, where a step starts a frame after the last one ended. */
-async function virtual(script: Partial<Script> = {}, change: Change = {}) {
-  const scheduler = testScheduler();
-  const options = virtualOptions(scheduler);
-  const stages = profile();
-  const scripted = await scriptedEngine(script, options, { observers: [stages.observer], ...change });
-  const steps = () => stages.stages()[0]?.steps ?? 0;
-  return { ...scripted, scheduler, steps };
-}
-
-/** An event as a word: its letter, or what kind it is. */
-const word = (event: TokenEvent): string => {
-  if (event.type === 'token') return event.text;
-  if (event.type === 'finished') return `${event.result.finishReason}:${event.result.text}`;
-  return event.type === 'prefill' ? `prefill ${event.computed}/${event.total}` : event.type;
-};
-const words = (source: Observable<TokenEvent>) => source.pipe(map(word));
-
-/** Subscribes at a frame. */
-const at = <T>(frame: number, source: Observable<T>, scheduler: TestScheduler) =>
-  concat(timer(frame, scheduler).pipe(ignoreElements()), source);
 
 describe('an engine', () => {
   it('answers a request token by token, a step each', async () => {
-    const { engine, scheduler, runner } = await virtual();
+    const { engine, scheduler, runner } = await virtualEngine();
     const seen: string[] = [];
     scheduler.run(() => {
       words(engine.stream({ prompt: 'abc', params: { maxTokens: 3 } }))
@@ -60,7 +21,7 @@ describe('an engine', () => {
   });
 
   it('measures what it did', async () => {
-    const { engine, scheduler } = await virtual({ delayMs: 4 });
+    const { engine, scheduler } = await virtualEngine({ delayMs: 4 });
     scheduler.run(({ expectObservable }) => {
       const metrics = engine
         .stream({ prompt: 'abc', params: { maxTokens: 3 } })
@@ -72,7 +33,10 @@ describe('an engine', () => {
   });
 
   it('lets a second request wait for the first, and runs prompts in chunks', async () => {
-    const { engine, scheduler, runner } = await virtual({}, { schedule: schedule(oneAtATime({ prefillChunk: 2 })) });
+    const { engine, scheduler, runner } = await virtualEngine(
+      {},
+      { schedule: schedule(oneAtATime({ prefillChunk: 2 })) },
+    );
     const seen: string[] = [];
     scheduler.run(() => {
       for (const prompt of ['abc', 'mn']) {
@@ -100,7 +64,7 @@ describe('an engine', () => {
   });
 
   it('sleeps when there is nothing to do, and wakes for the next request', async () => {
-    const { engine, scheduler, steps } = await virtual();
+    const { engine, scheduler, steps } = await virtualEngine();
     const turns: number[] = [];
     scheduler.run(() => {
       const request = engine.stream({ prompt: 'abc', params: { maxTokens: 2 } });
@@ -117,7 +81,7 @@ describe('an engine', () => {
     ['during a forward pass', 0, 13],
     ['while it decodes', 0, 50],
   ])('forgets a request cancelled %s', async (_, index, frame) => {
-    const { engine, scheduler, runner } = await virtual(
+    const { engine, scheduler, runner } = await virtualEngine(
       { delayMs: 5 },
       { schedule: schedule(oneAtATime({ prefillChunk: 4 })) },
     );
@@ -146,7 +110,9 @@ describe('an engine', () => {
   });
 
   it('ends a request with its error when a pass fails, and serves the next', async () => {
-    const { engine, scheduler } = await virtual({ fail: (call) => (call === 2 ? new Error('no memory') : undefined) });
+    const { engine, scheduler } = await virtualEngine({
+      fail: (call) => (call === 2 ? new Error('no memory') : undefined),
+    });
     const seen: string[] = [];
     scheduler.run(() => {
       for (const prompt of ['abc', 'mn']) {
@@ -164,11 +130,11 @@ describe('an engine', () => {
 
   it('survives a stage that throws, whichever it is', async () => {
     let throws = true;
-    const faulty: Change['meter'] = () =>
+    const faulty: StagedRecipe['meter'] = () =>
       tap(() => {
         if (throws) throw new Error('faulty meter');
       });
-    const { engine, scheduler } = await virtual({}, { meter: faulty });
+    const { engine, scheduler } = await virtualEngine({}, { meter: faulty });
     const seen: string[] = [];
     scheduler.run(() => {
       words(engine.stream({ prompt: 'abc', params: { maxTokens: 1 } })).subscribe({
@@ -185,7 +151,7 @@ describe('an engine', () => {
   });
 
   it('ends a request at its deadline with what it has', async () => {
-    const { engine, scheduler } = await virtual({ delayMs: 4 });
+    const { engine, scheduler } = await virtualEngine({ delayMs: 4 });
     scheduler.run(({ expectObservable }) => {
       const results = (deadlineMs: number, prompt: string) =>
         engine
@@ -198,7 +164,7 @@ describe('an engine', () => {
   });
 
   it('refuses one request more than the queue holds, and the same id twice', async () => {
-    const { engine, scheduler } = await virtual();
+    const { engine, scheduler } = await virtualEngine();
     const codes: string[] = [];
     scheduler.run(() => {
       const error = (reason: { code: string }) => codes.push(reason.code);
@@ -211,7 +177,7 @@ describe('an engine', () => {
   });
 
   it('lets a reader take as much as it wants', async () => {
-    const { engine, scheduler, runner } = await virtual();
+    const { engine, scheduler, runner } = await virtualEngine();
     scheduler.run(({ expectObservable }) => {
       const request = words(engine.stream({ prompt: 'abc', params: { maxTokens: 20 } })).pipe(take(4), toArray());
       expectObservable(request).toBe('--(r|)', { r: ['queued', 'prefill 3/3', 'd', 'e'] });
@@ -220,7 +186,7 @@ describe('an engine', () => {
   });
 
   it('ends only the stream of a reader that throws', async () => {
-    const { engine, scheduler } = await virtual();
+    const { engine, scheduler } = await virtualEngine();
     const seen: string[] = [];
     scheduler.run(() => {
       engine

@@ -1,7 +1,10 @@
 export { baseline } from './baseline.ts';
+export { continuous } from './continuous-batching.ts';
 export { createEngine } from './create-engine.ts';
 export { generateLoop } from './generate-loop.ts';
 export { kvCache } from './kv-cache.ts';
 export { type EngineEntry, engines, findEngine } from './registry.ts';
+export { staticBatch } from './static-batching.ts';
 export { observe, pipeSlots, swap } from './swap.ts';
+export { describeSwap } from './swapped-slots.ts';
 export { transformer } from './transformer.ts';

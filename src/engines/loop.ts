@@ -1,4 +1,20 @@
-import { catchError, concatMap, defer, EMPTY, type Observable, of, repeat, Subject, share, take, tap } from 'rxjs';
+import {
+  catchError,
+  concatMap,
+  defer,
+  EMPTY,
+  merge,
+  NEVER,
+  type Observable,
+  of,
+  repeat,
+  type SchedulerLike,
+  Subject,
+  share,
+  take,
+  tap,
+  timer,
+} from 'rxjs';
 import type { EngineContext, Settled, StagedRecipe } from '../core/contracts/index.ts';
 import { compose } from './compose.ts';
 
@@ -8,6 +24,9 @@ export interface Loop {
   /** Something changed that an empty plan may have waited for: an arrival, a cancel, a deadline. */
   wake(): void;
 }
+
+const alarm = (at: number, clock: SchedulerLike): Observable<unknown> =>
+  at === Number.POSITIVE_INFINITY ? NEVER : timer(Math.max(0, at - clock.now()), clock);
 
 /**
  * The one loop that all requests of an engine share. It turns while a plan has rows and sleeps otherwise.
@@ -23,9 +42,10 @@ export function createLoop(recipe: StagedRecipe, context: EngineContext, onError
   const stages = compose(recipe, context);
   let index = 0;
   let awake = false;
+  let wakeAt = Number.POSITIVE_INFINITY;
   // Every turn starts off the stack of the one before it, for a turn may be synchronous from end to end.
   const nextTurn = (): Observable<unknown> => {
-    const awaited: Observable<void> = awake ? of(undefined) : wake$;
+    const awaited: Observable<unknown> = awake ? of(undefined) : merge(wake$, alarm(wakeAt, clock));
     return awaited.pipe(take(1), concatMap(betweenSteps), take(1));
   };
   const turn$ = defer(() => {
@@ -34,7 +54,8 @@ export function createLoop(recipe: StagedRecipe, context: EngineContext, onError
   }).pipe(
     stages,
     tap((step) => {
-      awake ||= step.rows.length > 0;
+      awake ||= step.rows.length > 0 || step.preempted.length > 0;
+      wakeAt = step.wakeAt;
     }),
     catchError((error: unknown) => {
       awake = true;

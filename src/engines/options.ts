@@ -19,6 +19,9 @@ export function resolveOptions(model: Model, given: Partial<EngineOptions>): Eng
     maxQueue: 256,
     maxModelLen: model.config.maxPositions,
     kvCacheMemoryMiB: 512,
+    maxNumSeqs: 8,
+    maxNumBatchedTokens: 512,
+    maxPauseMs: 10_000,
     // Date.now has whole milliseconds, which is longer than a step.
     clock: { now: () => performance.now(), schedule: asyncScheduler.schedule.bind(asyncScheduler) },
     random: Math.random,
@@ -29,6 +32,9 @@ export function resolveOptions(model: Model, given: Partial<EngineOptions>): Eng
   positiveInteger('maxQueue', options.maxQueue, Number.MAX_SAFE_INTEGER);
   positiveInteger('maxModelLen', options.maxModelLen, model.config.maxPositions);
   positiveInteger('kvCacheMemoryMiB', options.kvCacheMemoryMiB, Number.MAX_SAFE_INTEGER);
+  positiveInteger('maxNumSeqs', options.maxNumSeqs, Number.MAX_SAFE_INTEGER);
+  positiveInteger('maxNumBatchedTokens', options.maxNumBatchedTokens, Number.MAX_SAFE_INTEGER);
+  positiveInteger('maxPauseMs', options.maxPauseMs, Number.MAX_SAFE_INTEGER);
   return options;
 }
 

@@ -1,9 +1,10 @@
 import type { Recipe } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { baseline } from './baseline.ts';
+import { continuous } from './continuous-batching.ts';
 import { generateLoop } from './generate-loop.ts';
 import { kvCache } from './kv-cache.ts';
-import { swappedSlots } from './swapped-slots.ts';
+import { staticBatch } from './static-batching.ts';
 import { transformer } from './transformer.ts';
 
 export interface EngineEntry {
@@ -11,38 +12,18 @@ export interface EngineEntry {
   readonly chapter: number;
   /** The question its chapter answers. */
   readonly question: string;
-  /** What it changes of the engine it is made from, for people to read. */
-  readonly swapped: string;
+  /** What it was made from; absent: the engine before it. */
+  readonly from?: Recipe;
 }
-
-const swapsOf = (recipe: Recipe, from: Recipe) => swappedSlots(recipe, from).join(', ');
 
 /** Every engine that can be named on the command line, in the order of the chapters. */
 export const engines: readonly EngineEntry[] = [
-  {
-    recipe: baseline,
-    chapter: 1,
-    question: 'What does an inference engine look like?',
-    swapped: '(one box)',
-  },
-  {
-    recipe: generateLoop,
-    chapter: 2,
-    question: 'How does generation work?',
-    swapped: '(the box opened)',
-  },
-  {
-    recipe: transformer,
-    chapter: 3,
-    question: 'What is the model doing?',
-    swapped: swapsOf(transformer, generateLoop),
-  },
-  {
-    recipe: kvCache,
-    chapter: 4,
-    question: 'Why is decode slow?',
-    swapped: swapsOf(kvCache, transformer),
-  },
+  { recipe: baseline, chapter: 1, question: 'What does an inference engine look like?' },
+  { recipe: generateLoop, chapter: 2, question: 'How does generation work?' },
+  { recipe: transformer, chapter: 3, question: 'What is the model doing?' },
+  { recipe: kvCache, chapter: 4, question: 'Why is decode slow?' },
+  { recipe: staticBatch, chapter: 5, question: 'How do we serve several requests at once?' },
+  { recipe: continuous, chapter: 9, question: 'Why should anyone wait for a batch to end?' },
 ];
 
 /** @throws RxllmError `RXLLM_ENGINE_UNKNOWN` */

@@ -1,4 +1,4 @@
-import { Observable, of, type Subscriber, Subscription, timer } from 'rxjs';
+import { distinctUntilChanged, Observable, of, type Subscriber, Subscription, timer } from 'rxjs';
 import type {
   EngineContext,
   GenerateRequest,
@@ -66,9 +66,18 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
 
   const abort = (sequence: Sequence) => {
     sequence.finish ??= 'abort';
-    if (sequence.phase !== 'waiting') return wake();
+    if (!waiting.includes(sequence)) return wake();
     leave(sequence, 'finished');
     send(sequence.id, [finished(sequence)]);
+  };
+
+  /** Its reader is behind, or has caught up. */
+  const setReady = (sequence: Sequence, ready: boolean) => {
+    if (sequence.phase === 'finished' || sequence.phase === 'cancelled') return;
+    if (ready) sequence.phase = running.includes(sequence) ? 'running' : 'waiting';
+    else sequence.phase = 'paused';
+    sequence.pausedAt = ready ? undefined : (sequence.pausedAt ?? options.clock.now());
+    wake();
   };
 
   const send = (id: SequenceId, events: readonly TokenEvent[]) => {
@@ -94,6 +103,7 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
                 return reader.error(error);
               }
               life.add(() => cancel(sequence));
+              life.add(request.demand$?.pipe(distinctUntilChanged()).subscribe((ready) => setReady(sequence, ready)));
               if (request.deadlineMs === undefined) return;
               life.add(timer(request.deadlineMs, options.clock).subscribe(() => abort(sequence)));
             },
@@ -109,7 +119,9 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       for (const [id, toSend] of events) send(id, toSend);
     },
     fail: (error) => {
-      for (const sequence of running.splice(0)) {
+      // A paused sequence had no row in it.
+      for (const sequence of running.filter(({ phase }) => phase === 'running')) {
+        running.splice(running.indexOf(sequence), 1);
         kv.free(sequence);
         sequence.phase = 'finished';
         routes.get(sequence.id)?.reader.error(error);

@@ -8,27 +8,45 @@ import type {
   SequenceId,
   Slot,
 } from '../core/contracts/index.ts';
+import { type QueuePolicy, victimOf } from '../core/scheduling/order.ts';
+import { release } from '../core/scheduling/release.ts';
+
+export interface AllocateBlocksOptions {
+  /** Whose blocks are taken first when memory is short: the newest's, or the lowest priority's. */
+  readonly policy?: QueuePolicy;
+}
 
 /**
- * Reserves KV blocks for each planned row. A row that finds no room leaves the step, and its sequence is preempted:
- * settle puts it back in front of the queue, to be computed again.
+ * Reserves KV blocks for each planned row. Where memory is short, running sequences are preempted, the last in order
+ * first, until the row has room; one that was only just admitted takes nothing from others and waits on.
  *
  *     planned:          --p----------
  *     allocateBlocks(): --allocated--
  */
-export const allocateBlocks = (): Slot<Planned, Allocated> => (context) =>
-  map((step) => {
-    const reservations = new Map<SequenceId, Reservation>();
-    const rows: PlannedRow[] = [];
-    const preempted: Sequence[] = [...step.preempted];
-    for (const row of step.rows) {
-      const reservation = context.kv.reserve(row.sequence, row.newTokens);
-      if (reservation === undefined) {
-        preempted.push(row.sequence);
-        continue;
+export const allocateBlocks =
+  ({ policy = 'fcfs' }: AllocateBlocksOptions = {}): Slot<Planned, Allocated> =>
+  ({ kv, running }) =>
+    map((step) => {
+      const reservations = new Map<SequenceId, Reservation>();
+      const preempted = new Set<Sequence>(step.preempted);
+      const deferred: Sequence[] = [];
+      for (const { sequence, newTokens } of step.rows) {
+        if (preempted.has(sequence)) continue;
+        const isNew = sequence.blocks.length === 0;
+        // Who comes behind one that found no room must not overtake it.
+        let reservation = isNew && deferred.length > 0 ? undefined : kv.reserve(sequence, newTokens);
+        while (reservation === undefined && !isNew) {
+          const victim = victimOf(policy, running);
+          if (victim === undefined) break;
+          release(victim, kv);
+          preempted.add(victim);
+          reservations.delete(victim.id);
+          if (victim === sequence) break;
+          reservation = kv.reserve(sequence, newTokens);
+        }
+        if (reservation !== undefined) reservations.set(sequence.id, reservation);
+        else if (!preempted.has(sequence)) deferred.push(sequence);
       }
-      reservations.set(row.sequence.id, reservation);
-      rows.push(row);
-    }
-    return { ...step, rows, preempted, reservations };
-  });
+      const rows = step.rows.filter((row: PlannedRow) => reservations.has(row.sequence.id));
+      return { ...step, rows, preempted: [...preempted], deferred, reservations };
+    });

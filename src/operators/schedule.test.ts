@@ -26,7 +26,14 @@ const arrive = (context: EngineContext, prompt = 'abc') => {
 
 describe('schedule', () => {
   it('gives an empty plan when nothing waits', () => {
-    expect(plan(operatorContext(testScheduler()))).toEqual({ index: 7, now: 1, rows: [], preempted: [], ended: [] });
+    expect(plan(operatorContext(testScheduler()))).toEqual({
+      index: 7,
+      now: 1,
+      rows: [],
+      preempted: [],
+      ended: [],
+      wakeAt: Number.POSITIVE_INFINITY,
+    });
   });
 
   it('admits what the policy admits and keeps the rest waiting', () => {
@@ -64,6 +71,19 @@ describe('schedule', () => {
     late.finish = 'abort';
     expect(plan(context)).toMatchObject({ rows: [], ended: [late] });
     expect(late.phase).toBe('finished');
+  });
+
+  it('gives a paused sequence no row, and takes its blocks once its reader has been behind for too long', () => {
+    const context = operatorContext(testScheduler());
+    const behind = runningSequence(context, { computed: 2 });
+    context.kv.reserve(behind, 1);
+    Object.assign(behind, { phase: 'paused', pausedAt: -50 });
+    expect(plan(context)).toMatchObject({ rows: [], preempted: [], wakeAt: 50 });
+    expect(context.kv.used).toBe(1);
+    behind.pausedAt = -99;
+    expect(plan(context)).toMatchObject({ rows: [], preempted: [behind], wakeAt: Number.POSITIVE_INFINITY });
+    expect(behind).toMatchObject({ computed: 0, phase: 'paused', blocks: [] });
+    expect(context.kv.used).toBe(0);
   });
 
   it('turns a policy that throws into an error', () => {

@@ -1,11 +1,13 @@
 import { map } from 'rxjs';
-import type { Planned, Slot, Tick } from '../core/contracts/index.ts';
+import type { EngineContext, Planned, Sequence, Slot, Tick } from '../core/contracts/index.ts';
 import type { Policy } from '../core/scheduling/policy.ts';
+import { release } from '../core/scheduling/release.ts';
 import { sweep } from '../core/scheduling/sweep.ts';
 
 /**
- * Decides which sequences run in this step and how many new tokens each: sweeps out what was cancelled, asks the
- * policy for a plan, and moves what it admits from `waiting` to `running`. The plan may be empty.
+ * Decides which sequences run in this step and how many new tokens each: sweeps out what was cancelled, takes the blocks
+ * of those whose readers have been behind for too long, asks the policy for a plan, and moves what it admits from
+ * `waiting` to `running`. The plan may be empty.
  *
  *     ticks:            --t--------
  *     schedule(policy): --planned--
@@ -14,13 +16,32 @@ export const schedule =
   (policy: Policy): Slot<Tick, Planned> =>
   (context) =>
     map((tick) => {
-      const { waiting, running, kv } = context;
+      const { waiting, running, kv, options } = context;
       const ended = sweep(context);
-      const { admitted, rows } = policy({ waiting, running, recompute: kv.pool.layout === 'none' });
+      const paused = takeFromStalled(context, tick.now);
+      const state = { now: tick.now, waiting, running, recompute: kv.pool.layout === 'none', options };
+      const { admitted, rows, wakeAt = Number.POSITIVE_INFINITY } = policy(state);
       for (const sequence of admitted) {
         waiting.splice(waiting.indexOf(sequence), 1);
         running.push(sequence);
         sequence.phase = 'running';
       }
-      return { ...tick, rows, preempted: [], ended };
+      return { ...tick, rows, preempted: paused.stalled, ended, wakeAt: Math.min(wakeAt, paused.nextStallAt) };
     });
+
+/** Who has been paused for too long, its blocks already back, and when the next one will have been. */
+function takeFromStalled({ running, kv, options }: EngineContext, now: number) {
+  const stalled: Sequence[] = [];
+  let nextStallAt = Number.POSITIVE_INFINITY;
+  for (const sequence of running) {
+    if (sequence.phase !== 'paused') continue;
+    const stallAt = (sequence.pausedAt ?? now) + options.maxPauseMs;
+    if (stallAt > now) {
+      nextStallAt = Math.min(nextStallAt, stallAt);
+      continue;
+    }
+    release(sequence, kv);
+    stalled.push(sequence);
+  }
+  return { stalled, nextStallAt };
+}

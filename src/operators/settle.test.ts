@@ -84,18 +84,19 @@ describe('settle', () => {
     expect([context.running, context.kv.used]).toEqual([[], 0]);
   });
 
-  it('puts a preempted sequence in front of the queue with its tokens, to be computed again', () => {
+  it('puts preempted and deferred sequences in front of the queue, by arrival', () => {
     const context = operatorContext(testScheduler());
     const waiting = runningSequence(context);
     context.running.length = 0;
     context.waiting.push(waiting);
-    const victim = runningSequence(context, { output: 'de', computed: 4 });
-    context.kv.reserve(victim, 1);
-    const { events } = run(context, { preempted: [victim] });
-    expect(events.get(victim.id)).toEqual([{ type: 'preempted' }]);
-    expect(context.waiting).toEqual([victim, waiting]);
-    expect(victim).toMatchObject({ phase: 'waiting', computed: 0, tokens: letters('abcde') });
-    expect(context.kv.used).toBe(0);
+    const [victim, older, newcomer] = [3, 2, 4].map((arrivedAt) => ({ ...runningSequence(context), arrivedAt }));
+    context.running.splice(0, 3, victim!, older!, newcomer!);
+    older!.phase = 'paused';
+    const { events } = run(context, { preempted: [victim!, older!], deferred: [newcomer!] });
+    expect([...events]).toEqual([victim, older].map((sequence) => [sequence!.id, [{ type: 'preempted' }]]));
+    expect(context.waiting).toEqual([older, victim, newcomer, waiting]);
+    expect([victim, older, newcomer].map((sequence) => sequence?.phase)).toEqual(['waiting', 'paused', 'waiting']);
+    expect(context.running).toEqual([]);
   });
 
   it('is well behaved', () => {

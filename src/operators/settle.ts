@@ -30,11 +30,9 @@ export const settle = (): Slot<Worded, Settled> => (context) =>
       context.kv.publish(sequence);
       if (sequence.phase !== 'cancelled') events.set(sequence.id, eventsOf(row, step));
     }
-    for (const sequence of step.preempted) {
-      if (sequence.phase === 'cancelled') continue;
-      preempt(sequence, context);
-      events.set(sequence.id, [{ type: 'preempted' }]);
-    }
+    requeue(step.deferred, context);
+    requeue(step.preempted, context);
+    for (const { id, phase } of step.preempted) if (phase !== 'cancelled') events.set(id, [{ type: 'preempted' }]);
     const ended = [...step.ended, ...sweep(context)];
     for (const sequence of ended) {
       events.set(sequence.id, [...(events.get(sequence.id) ?? []), finished(sequence)]);
@@ -42,14 +40,15 @@ export const settle = (): Slot<Worded, Settled> => (context) =>
     return { ...step, ended, events };
   });
 
-/** By recompute (vLLM): its blocks go back, its tokens stay, and it is the next to run. */
-function preempt(sequence: Sequence, { kv, running, waiting }: EngineContext): void {
-  kv.free(sequence);
-  sequence.computed = 0;
-  sequence.cached = 0;
-  sequence.phase = 'waiting';
-  running.splice(running.indexOf(sequence), 1);
-  waiting.unshift(sequence);
+/** In front of the queue, by arrival; who was cancelled meanwhile stays for the sweep. */
+function requeue(sequences: readonly Sequence[], { running, waiting }: EngineContext): void {
+  const returning = sequences.filter(({ phase }) => phase !== 'cancelled');
+  returning.sort((a, b) => a.arrivedAt - b.arrivedAt);
+  for (const sequence of returning) {
+    if (sequence.phase === 'running') sequence.phase = 'waiting';
+    running.splice(running.indexOf(sequence), 1);
+  }
+  waiting.unshift(...returning);
 }
 
 function eventsOf({ sequence, kind, newTokens }: Worded['rows'][number], step: Worded): TokenEvent[] {

@@ -8,3 +8,4 @@ export { health } from './health.ts';
 export { models } from './models.ts';
 export { buildServer, type ServerOptions } from './server.ts';
 export { sendEvents } from './sse.ts';
+export { toWireMetrics, type WireMetrics } from './usage.ts';

@@ -46,6 +46,12 @@ export interface EngineOptions {
   /** Prompt and output together, in tokens. */
   readonly maxModelLen: number;
   readonly kvCacheMemoryMiB: number;
+  /** Sequences that may run at once, for policies that run several. */
+  readonly maxNumSeqs: number;
+  /** Tokens of one step, prompt chunks and decoding rows together. */
+  readonly maxNumBatchedTokens: number;
+  /** A sequence whose reader stays behind for longer gives its KV blocks back, in milliseconds. */
+  readonly maxPauseMs: number;
   /** Times of the metrics and of deadlines, in milliseconds. */
   readonly clock: SchedulerLike;
   /** In [0, 1); seeds the requests that bring no seed. */

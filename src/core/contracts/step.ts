@@ -28,7 +28,10 @@ export interface Sequence {
   readonly decoder: IncrementalDecoder;
   /** What its reader has been shown so far. */
   text: string;
+  /** `paused`: its reader is behind; it has no rows, whether it stands in the batch or in the queue. */
   phase: 'waiting' | 'running' | 'paused' | 'finished' | 'cancelled';
+  /** Milliseconds on the clock, while paused. */
+  pausedAt?: number | undefined;
   /** Set by `stop`, or by a deadline; `settle` then takes the sequence out. */
   finish?: FinishReason;
 }
@@ -46,12 +49,17 @@ export interface Tick {
 }
 export interface Planned extends Tick {
   readonly rows: readonly PlannedRow[];
+  /** Their blocks are gone; settle puts them in front of the queue, to be computed again. */
   readonly preempted: readonly Sequence[];
+  /** When to plan again, in milliseconds on the clock, if nothing else wakes the loop. */
+  readonly wakeAt: number;
   /** Sequences that have left and whose `finish` is still to be told; settle adds those that end with the step. */
   readonly ended: readonly Sequence[];
 }
 export interface Allocated extends Planned {
   readonly reservations: ReadonlyMap<SequenceId, Reservation>;
+  /** Admitted, but there was no room yet: they go back to where they stood in the queue, and no reader hears of it. */
+  readonly deferred: readonly Sequence[];
 }
 /** Logits `[vocab]` of the last token, per sequence whose tokens are all computed; `accepted` where verify has already chosen. */
 export interface Computed extends Allocated {

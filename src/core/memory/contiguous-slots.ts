@@ -3,7 +3,7 @@ import { RxllmError } from '../errors.ts';
 import { BYTES_PER_MIB, kvBytesPerToken } from './kv-bytes.ts';
 
 export interface ContiguousSlotsOptions {
-  /** Sequences that fit at once; absent: as many as `kvCacheMemoryMiB` holds. */
+  /** Sequences that fit at once; absent: `maxNumSeqs`, or as many as `kvCacheMemoryMiB` holds if they are fewer. */
   readonly slots?: number;
 }
 
@@ -16,10 +16,10 @@ export function contiguousSlots({ slots }: ContiguousSlotsOptions = {}): KvSlot 
   return (model, options) => new ContiguousSlots(slots ?? slotsThatFit(model, options), options.maxModelLen);
 }
 
-function slotsThatFit(model: Model, { kvCacheMemoryMiB, maxModelLen }: EngineOptions): number {
+function slotsThatFit(model: Model, { kvCacheMemoryMiB, maxModelLen, maxNumSeqs }: EngineOptions): number {
   const bytesPerSlot = kvBytesPerToken(model.config) * maxModelLen;
   const slots = Math.floor((kvCacheMemoryMiB * BYTES_PER_MIB) / bytesPerSlot);
-  if (slots >= 1) return slots;
+  if (slots >= 1) return Math.min(slots, maxNumSeqs);
   throw new RxllmError(
     'RXLLM_OPTION_INVALID',
     `kvCacheMemoryMiB ${kvCacheMemoryMiB} is too small: one sequence of maxModelLen ${maxModelLen} tokens needs ` +

@@ -13,7 +13,8 @@ export type TensorDtype = 'float32' | 'int32' | 'int64';
 
 const ELEMENT_TYPE: Record<TensorDtype, number> = { float32: 1, int32: 6, int64: 7 };
 const API_VERSION = 17;
-const LOG_ERRORS_ONLY = 3;
+/** Errors come back as statuses; they need not be printed as well. */
+const LOG_FATAL_ONLY = 4;
 const OPTIMIZE_ALL = 99;
 const ARENA_ALLOCATOR = 1;
 const MEMORY_DEFAULT = 0;
@@ -82,7 +83,7 @@ export class OrtCApi {
       koffi.decode(table[index], koffi.proto(result, [...args])),
     ]);
     this.f = Object.fromEntries(decoded) as Functions;
-    this.env = this.create(this.f.CreateEnv, LOG_ERRORS_ONLY, 'rxllm');
+    this.env = this.create(this.f.CreateEnv, LOG_FATAL_ONLY, 'rxllm');
     this.memory = this.create(this.f.CreateCpuMemoryInfo, ARENA_ALLOCATOR, MEMORY_DEFAULT);
   }
 
@@ -90,7 +91,7 @@ export class OrtCApi {
     const { f } = this;
     const options = this.create(f.CreateSessionOptions);
     try {
-      this.check(f.SetSessionLogSeverityLevel(options, LOG_ERRORS_ONLY));
+      this.check(f.SetSessionLogSeverityLevel(options, LOG_FATAL_ONLY));
       this.check(f.SetSessionGraphOptimizationLevel(options, OPTIMIZE_ALL));
       this.check(f.SetIntraOpNumThreads(options, threads));
       this.check(f.AddSessionConfigEntry(options, 'session.intra_op.allow_spinning', spin ? '1' : '0'));

@@ -1,22 +1,30 @@
-import type { PlannedRow, Sequence } from '../contracts/index.ts';
+import type { EngineOptions, PlannedRow, Sequence } from '../contracts/index.ts';
 
 /** What a policy may look at. It changes nothing: `schedule` and `settle` apply what it plans. */
 export interface SchedulerState {
+  /** Milliseconds on the clock. */
+  readonly now: number;
   /** In order of arrival; a preempted sequence stands in front. */
   readonly waiting: readonly Sequence[];
   readonly running: readonly Sequence[];
   /** Nothing is kept between steps, so each step runs a sequence from its first token. */
   readonly recompute: boolean;
+  readonly options: EngineOptions;
 }
 
 export interface Plan {
   /** Taken from `waiting`, in this order; each may have a row already. */
   readonly admitted: readonly Sequence[];
   readonly rows: readonly PlannedRow[];
+  /** When to plan again, in milliseconds on the clock, if nothing else happens; absent: never. */
+  readonly wakeAt?: number;
 }
 
 /** Plan, then apply (vLLM's scheduler, nano-vllm's `schedule` and `postprocess`): state in, plan out. */
 export type Policy = (state: SchedulerState) => Plan;
+
+/** The reader wants more of it: paused sequences keep their place but get no rows. */
+export const isReady = ({ phase }: Sequence): boolean => phase === 'running' || phase === 'waiting';
 
 /** The row with which a sequence goes on: one decode token, or up to `limit` tokens of what is not computed yet. */
 export function nextRow(sequence: Sequence, { recompute }: SchedulerState, limit: number): PlannedRow {

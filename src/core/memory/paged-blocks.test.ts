@@ -1,0 +1,195 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { fakeModel, fakeOptions, fakeSequence } from '../../../test/support/fakes.ts';
+import { contiguousSlots } from './contiguous-slots.ts';
+import { pagedBlocks } from './paged-blocks.ts';
+
+/** 512 bytes a token: a block of 16 takes 8 KiB. */
+const model = fakeModel({ layers: 2, kvHeads: 2, headDim: 16 });
+const create = (blocks: number, blockSize = 4, maxModelLen = 64) =>
+  pagedBlocks({ blocks, blockSize })(model, fakeOptions({ maxModelLen }));
+
+describe('size', () => {
+  test('as many blocks as fit in the memory, the trash block among them', () => {
+    const kv = pagedBlocks()(model, fakeOptions({ kvCacheMemoryMiB: 1, maxModelLen: 2048, maxNumSeqs: 64 }));
+    expect(kv.pool).toEqual({ layout: 'paged', blocks: 128, blockSize: 16 });
+    expect({ total: kv.total, used: kv.used, longest: kv.maxSequenceTokens }).toEqual({
+      total: 127,
+      used: 0,
+      longest: 127 * 16,
+    });
+  });
+
+  test('not more than all sequences at full length can fill', () => {
+    const kv = pagedBlocks()(model, fakeOptions({ kvCacheMemoryMiB: 64, maxModelLen: 100, maxNumSeqs: 3 }));
+    expect(kv.pool.blocks).toBe(1 + 3 * 7);
+    expect(kv.maxSequenceTokens).toBe(100);
+  });
+
+  test('too little memory for one block says how much it takes', () => {
+    expect(() =>
+      pagedBlocks({ blockSize: 4096 })(model, fakeOptions({ kvCacheMemoryMiB: 3, maxModelLen: 4096 })),
+    ).toThrow(
+      expect.objectContaining({
+        code: 'RXLLM_OPTION_INVALID',
+        param: 'kvCacheMemoryMiB',
+        message:
+          'kvCacheMemoryMiB 3 is too small: a block of 4096 tokens and the one for padding need 4 MiB. ' +
+          'Raise kvCacheMemoryMiB or lower blockSize.',
+      }),
+    );
+  });
+
+  test.each([
+    ['blockSize', { blockSize: 0 }],
+    ['blockSize', { blockSize: 1.5 }],
+    ['blocks', { blocks: 1 }],
+    ['blocks', { blocks: Number.NaN }],
+  ])('%s: %j is refused', (param, options) => {
+    expect(() => pagedBlocks(options)(model, fakeOptions())).toThrow(
+      expect.objectContaining({ code: 'RXLLM_OPTION_INVALID', param }),
+    );
+  });
+
+  test('64 MiB, maximum length 2,048, lengths around 200: ≥ 6 times as many sequences', () => {
+    const wide = fakeModel({ layers: 6, kvHeads: 4, headDim: 64 });
+    const options = fakeOptions({ kvCacheMemoryMiB: 64, maxModelLen: 2048, maxNumSeqs: 1000 });
+    const [contiguous, paged] = [contiguousSlots()(wide, options), pagedBlocks()(wide, options)];
+    const fitting = (kv: typeof paged) => {
+      for (let count = 0; ; count++) {
+        const length = 150 + ((count * 37) % 101);
+        const sequence = fakeSequence(String(count), { tokens: Array<number>(length).fill(1) });
+        if (kv.reserve(sequence, length) === undefined) return count;
+      }
+    };
+    expect(fitting(paged)).toBeGreaterThanOrEqual(6 * fitting(contiguous));
+  });
+});
+
+describe('blocks', () => {
+  test('a sequence takes them as it grows', () => {
+    const kv = create(8);
+    const [a, b] = [fakeSequence('a'), fakeSequence('b')];
+    expect(kv.reserve(a, 5)).toEqual({ blocks: [1, 2] });
+    expect(kv.reserve(b, 4)).toEqual({ blocks: [3] });
+    a.computed = 5;
+    b.computed = 4;
+    expect(kv.reserve(a, 3)).toEqual({ blocks: [1, 2] });
+    expect(kv.reserve(b, 1)).toEqual({ blocks: [3, 4] });
+    a.computed = 8;
+    expect(kv.reserve(a, 1)).toEqual({ blocks: [1, 2, 5] });
+    expect({ used: kv.used, a: a.blocks, b: b.blocks }).toEqual({ used: 5, a: [1, 2, 5], b: [3, 4] });
+    kv.checkInvariants();
+  });
+
+  test('none left takes nothing', () => {
+    const kv = create(4);
+    const [a, b] = [fakeSequence('a'), fakeSequence('b')];
+    kv.reserve(a, 8);
+    expect(kv.reserve(b, 5)).toBeUndefined();
+    expect({ used: kv.used, blocks: b.blocks }).toEqual({ used: 2, blocks: [] });
+    expect(kv.reserve(b, 4)).toEqual({ blocks: [3] });
+    kv.checkInvariants();
+  });
+
+  test('freed blocks are given out after all others, tail first', () => {
+    const kv = create(7);
+    const [a, b] = [fakeSequence('a'), fakeSequence('b')];
+    kv.reserve(a, 12);
+    kv.free(a);
+    expect(a.blocks).toEqual([]);
+    expect(kv.reserve(b, 20)).toEqual({ blocks: [4, 5, 6, 3, 2] });
+  });
+
+  test('truncation gives the blocks past the length back', () => {
+    const kv = create(7);
+    const a = fakeSequence('a');
+    kv.reserve(a, 17);
+    a.computed = 5;
+    kv.truncate(a, 5);
+    expect({ used: kv.used, blocks: a.blocks }).toEqual({ used: 2, blocks: [1, 2] });
+    expect(kv.reserve(a, 8)).toEqual({ blocks: [1, 2, 6, 5] });
+    kv.checkInvariants();
+  });
+
+  test('freeing twice, or what was never reserved, changes nothing', () => {
+    const kv = create(4);
+    const [a, b] = [fakeSequence('a'), fakeSequence('b')];
+    kv.reserve(a, 1);
+    kv.free(a);
+    kv.reserve(b, 1);
+    kv.free(a);
+    kv.free(fakeSequence('c'));
+    expect({ used: kv.used, blocks: b.blocks }).toEqual({ used: 1, blocks: [2] });
+    kv.checkInvariants();
+  });
+
+  test('longer than the whole pool is refused, and takes no block', () => {
+    const kv = create(3);
+    expect(() => kv.reserve(fakeSequence('long'), 9)).toThrow(
+      expect.objectContaining({
+        code: 'RXLLM_CONTEXT_LENGTH_EXCEEDED',
+        message:
+          'Sequence long would be 9 tokens long, but at most 8 fit. ' +
+          'Shorten the prompt, ask for fewer tokens, or raise maxModelLen and kvCacheMemoryMiB.',
+      }),
+    );
+    expect(kv.used).toBe(0);
+  });
+
+  test('the books are checked: a block table that someone else changed', () => {
+    const kv = create(4);
+    const a = fakeSequence('a');
+    kv.reserve(a, 1);
+    a.blocks[0] = 2;
+    expect(() => kv.checkInvariants()).toThrow('Block 1 has 1 references, and 0 tables hold it.');
+    a.blocks[0] = 1;
+    a.computed = 5;
+    expect(() => kv.checkInvariants()).toThrow('Sequence a has 5 tokens in the cache and 1 blocks, not 2.');
+  });
+});
+
+test('any order of reserve, truncate and free: blocks never shared, less than a block wasted, all come back', () => {
+  const step = fc.record({
+    id: fc.nat(5),
+    verb: fc.constantFrom('reserve', 'truncate', 'free'),
+    tokens: fc.integer({ min: 1, max: 12 }),
+  });
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 2, max: 12 }),
+      fc.integer({ min: 1, max: 5 }),
+      fc.array(step, { maxLength: 60 }),
+      (blocks, blockSize, steps) => {
+        const kv = create(blocks, blockSize);
+        const sequences = Array.from({ length: 6 }, (_, id) => fakeSequence(String(id)));
+        for (const { id, verb, tokens } of steps) {
+          const sequence = sequences[id]!;
+          const free = kv.total - kv.used;
+          if (verb === 'free') {
+            kv.free(sequence);
+            sequence.computed = 0;
+          } else if (verb === 'truncate') {
+            sequence.computed = Math.min(sequence.computed, tokens);
+            kv.truncate(sequence, sequence.computed);
+          } else if (sequence.computed + tokens <= kv.maxSequenceTokens) {
+            const needed = Math.ceil((sequence.computed + tokens) / blockSize) - sequence.blocks.length;
+            const reservation = kv.reserve(sequence, tokens);
+            expect(reservation !== undefined).toBe(needed <= free);
+            if (reservation) sequence.computed += tokens;
+          }
+          kv.checkInvariants();
+          const held = sequences.flatMap((each) => each.blocks);
+          expect(new Set(held).size).toBe(held.length);
+          expect(kv.used).toBe(held.length);
+          for (const { blocks, computed } of sequences)
+            expect(blocks.length * blockSize - computed).toBeLessThan(blockSize);
+        }
+        for (const sequence of sequences) kv.free(sequence);
+        expect(kv.used).toBe(0);
+        for (const sequence of sequences) sequence.computed = 0;
+        kv.checkInvariants();
+      },
+    ),
+  );
+});
