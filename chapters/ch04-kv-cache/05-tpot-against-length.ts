@@ -1,33 +1,22 @@
-/** How long each token takes as a text grows, with and without the cache. */
-import { filter, pairwise, timestamp } from 'rxjs';
-import { createEngine, kvCache, loadModel, type StagedRecipe, transformer } from 'rxllm';
-import { args, size } from '../support/args.ts';
-import { median } from '../support/quantile.ts';
+/** How long each token takes as a text grows, with and without the cache. `measure.ts` draws it. */
+import { kvCache, transformer } from 'rxllm';
+import { size } from '../support/args.ts';
 import { textTable } from '../support/table.ts';
+import { byLength, tokenTimes } from '../support/tpot-by-length.ts';
 
 const LENGTH = size(512, 24);
-const WINDOW = size(32, 8);
-const model = await loadModel(args.model);
+const WINDOW = size(64, 8);
+const without = byLength(await tokenTimes(transformer, LENGTH), WINDOW);
+const withCache = byLength(await tokenTimes(kvCache, LENGTH), WINDOW);
 
-/** Milliseconds of each token after the first. */
-async function tokenTimes(recipe: StagedRecipe): Promise<number[]> {
-  const engine = await createEngine(recipe, model);
-  const times: number[] = [];
-  const request = { prompt: args.prompt, params: { maxTokens: LENGTH, ignoreEos: true } };
-  const token$ = engine.stream(request).pipe(filter(({ type }) => type === 'token'));
-  await token$.pipe(timestamp({ now: () => performance.now() }), pairwise()).forEach(([before, after]) => {
-    times.push(after.timestamp - before.timestamp);
-  });
-  await engine.close();
-  return times;
-}
-
-const without = await tokenTimes(transformer);
-const withCache = await tokenTimes(kvCache);
-const rows: number[][] = [];
-for (let from = 0; from + WINDOW <= LENGTH; from += 2 * WINDOW) {
-  const typical = (times: readonly number[]) => Number(median(times.slice(from, from + WINDOW)).toFixed(2));
-  rows.push([from + WINDOW, typical(without), typical(withCache)]);
-}
+const rows = without.map(([tokens, ms], index) => [
+  tokens,
+  Number(ms.toFixed(2)),
+  Number(withCache[index]![1].toFixed(2)),
+]);
 console.log('TPOT in ms, the median of a window of tokens:\n');
 console.log(textTable(['tokens so far', 'transformer', 'kv-cache'], rows));
+const grown = (points: typeof without) => (points.at(-1)![1] / points[0]![1]).toFixed(2);
+console.log(
+  `\nfrom ${rows[0]![0]} to ${rows.at(-1)![0]} tokens: transformer × ${grown(without)}, kv-cache × ${grown(withCache)}`,
+);
