@@ -30,7 +30,11 @@ if (!args.quick) {
   const svg = lineChart({ title, x: 'tokens so far', y: 'ms', series });
   writeFileSync(new URL('tpot.svg', import.meta.url), svg);
 }
-const rows = without.map(([tokens, ms], index) => [tokens, Number(ms.toFixed(2)), Number(withCache[index]![1].toFixed(2))]);
+const rows = without.map(([tokens, ms], index) => [
+  tokens,
+  Number(ms.toFixed(2)),
+  Number(withCache[index]![1].toFixed(2)),
+]);
 const grown = (points: readonly (readonly [number, number])[]) => (points.at(-1)![1] / points[0]![1]).toFixed(2);
 writeMeasured(
   import.meta.url,

@@ -6,6 +6,8 @@ const OPTIONS: Readonly<Record<string, string>> = {
   maxModelLen: '--max-model-len',
   kvCacheMemoryMiB: '--kv-cache-memory',
   maxQueue: '--max-queue',
+  maxNumSeqs: '--max-num-seqs',
+  maxNumBatchedTokens: '--max-num-batched-tokens',
   prompt: '--prompt',
 };
 

@@ -1,4 +1,4 @@
-import type { Recipe } from '../core/contracts/index.ts';
+import type { Recipe, StagedRecipe } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { baseline } from './baseline.ts';
 import { continuous } from './continuous-batching.ts';
@@ -32,4 +32,15 @@ export function findEngine(name: string): EngineEntry {
   if (entry) return entry;
   const known = engines.map(({ recipe }) => recipe.name).join(', ');
   throw new RxllmError('RXLLM_ENGINE_UNKNOWN', `There is no engine "${name}"; there is ${known}.`, { param: 'engine' });
+}
+
+/** The recipe of an engine whose steps can be seen. @throws RxllmError `RXLLM_ENGINE_UNKNOWN`, `RXLLM_OPTION_INVALID` */
+export function findStages(name: string): StagedRecipe {
+  const { recipe } = findEngine(name);
+  if (recipe.kind === 'staged') return recipe;
+  throw new RxllmError(
+    'RXLLM_OPTION_INVALID',
+    `engine: "${name}" is one box, without steps to record or replay; take another of \`rxllm engines\`.`,
+    { param: 'engine' },
+  );
 }

@@ -1,3 +1,4 @@
+export { admin, type EngineAdmin } from './admin.ts';
 export { requireApiKey } from './authentication.ts';
 export { chatCompletions } from './chat-completions.ts';
 export { clientGone } from './client-gone.ts';
@@ -5,7 +6,12 @@ export { completions } from './completions.ts';
 export { type EngineSource, readyEngine } from './engine-source.ts';
 export { HttpError, toErrorReply, type WireError } from './errors.ts';
 export { health } from './health.ts';
+export { createInstruments, type Instruments } from './instruments.ts';
+export { meteredSource } from './metered-engine.ts';
+export { metrics } from './metrics.ts';
 export { models } from './models.ts';
 export { buildServer, type ServerOptions } from './server.ts';
 export { sendEvents } from './sse.ts';
+export { tokenize } from './tokenize.ts';
 export { toWireMetrics, type WireMetrics } from './usage.ts';
+export { addWebSockets, WEBSOCKET_LIMITS, type WebSocketLimits, websocket } from './websocket.ts';

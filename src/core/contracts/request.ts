@@ -54,6 +54,8 @@ export interface RequestMetrics {
   readonly outputTokens: number;
   readonly ttftMs: number;
   readonly tpotMs: number;
+  /** From arrival to the first step that ran the request; absent when it was not measured. */
+  readonly queueMs?: number;
 }
 
 export interface GenerateResult {

@@ -12,6 +12,8 @@ export type TensorData = Float32Array | Int32Array;
 export type TensorDtype = 'float32' | 'int32' | 'int64';
 
 const ELEMENT_TYPE: Record<TensorDtype, number> = { float32: 1, int32: 6, int64: 7 };
+/** ONNX Runtime's kernels outgrow koffi's default of 128 KiB for asynchronous calls. */
+const STACK_BYTES = 8 << 20;
 const API_VERSION = 17;
 /** Errors come back as statuses; they need not be printed as well. */
 const LOG_FATAL_ONLY = 4;
@@ -64,13 +66,18 @@ export interface SessionOptions {
 /** The part of ONNX Runtime's C API that a runner needs. There is one for the process (`ortCApi`). */
 export class OrtCApi {
   readonly version: string;
+  /** What was created and is not released yet; all of it outlives a runner that leaks. */
+  readonly live = { sessions: 0, bindings: 0, tensors: 0 };
   private readonly f: Functions;
   private readonly env: Handle;
   private readonly memory: Handle;
 
   constructor(path: string) {
-    // ORT's kernels outgrow koffi's default stack of 128 KiB for asynchronous calls.
-    koffi.config({ ...koffi.config(), sync_stack_size: 8 << 20, async_stack_size: 8 << 20 });
+    const settings = koffi.config();
+    // koffi refuses a change once any library is loaded through it, even one that changes nothing.
+    if ((settings.async_stack_size ?? 0) < STACK_BYTES) {
+      koffi.config({ ...settings, sync_stack_size: STACK_BYTES, async_stack_size: STACK_BYTES });
+    }
     const library = koffi.load(path);
     keepLoaded.push(library);
     const base = koffi.decode(library.func('void *OrtGetApiBase()')(), koffi.array('void *', 2)) as [Handle, Handle];
@@ -97,7 +104,9 @@ export class OrtCApi {
       this.check(f.AddSessionConfigEntry(options, 'session.intra_op.allow_spinning', spin ? '1' : '0'));
       const folderKey = 'session.model_external_initializers_file_folder_path';
       this.check(f.AddSessionConfigEntry(options, folderKey, weightsDirectory));
-      return this.create(f.CreateSessionFromArray, this.env, model, model.byteLength, options);
+      const session = this.create(f.CreateSessionFromArray, this.env, model, model.byteLength, options);
+      this.live.sessions += 1;
+      return session;
     } finally {
       f.ReleaseSessionOptions(options);
     }
@@ -108,7 +117,7 @@ export class OrtCApi {
     // Typed arrays under 64 bytes live on V8's heap and may move; asking for the buffer pins them.
     void data.buffer;
     const dims = BigInt64Array.from(shape, BigInt);
-    return this.create(
+    const value = this.create(
       this.f.CreateTensorWithDataAsOrtValue,
       this.memory,
       data,
@@ -117,10 +126,14 @@ export class OrtCApi {
       dims.length,
       ELEMENT_TYPE[dtype],
     );
+    this.live.tensors += 1;
+    return value;
   }
 
   createBinding(session: Handle): Handle {
-    return this.create(this.f.CreateIoBinding, session);
+    const binding = this.create(this.f.CreateIoBinding, session);
+    this.live.bindings += 1;
+    return binding;
   }
 
   bindInput(binding: Handle, name: string, value: Handle): void {
@@ -151,14 +164,17 @@ export class OrtCApi {
 
   releaseSession(session: Handle): void {
     this.f.ReleaseSession(session);
+    this.live.sessions -= 1;
   }
 
   releaseBinding(binding: Handle): void {
     this.f.ReleaseIoBinding(binding);
+    this.live.bindings -= 1;
   }
 
   releaseTensor(value: Handle): void {
     this.f.ReleaseValue(value);
+    this.live.tensors -= 1;
   }
 
   private create(call: Call, ...args: unknown[]): Handle {
