@@ -25,7 +25,7 @@ export const contiguousAttention: AttentionStrategy = (g, config) => {
   const queryKeyValue = (qkv: Edge): readonly Edge[] => {
     if (fused) return [g.op('Reshape', [qkv, byRow]), '', ''];
     const { q, k, v } = rope.rotate(qkv);
-    return [q, k, v];
+    return [q, k, v].map((x) => g.op('Reshape', [x, byRow]));
   };
 
   return {

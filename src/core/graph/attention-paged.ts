@@ -12,46 +12,42 @@ import { extend, rotary } from './rotary.ts';
  */
 export const pagedAttention: AttentionStrategy = (g, config, cacheWrites) => {
   const { layers, kvHeads, headDim } = config;
-  const poolShape = ['pool_blocks', kvHeads, 'block_size', headDim];
+  const poolShape = ['head_blocks', 'block_size', headDim];
   const pools = Array.from({ length: layers }, (_, layer) => ({
     key: g.input(poolInput('key', layer), 'float32', poolShape),
     value: g.input(poolInput('value', layer), 'float32', poolShape),
   }));
   const rope = rotary(g, config);
   const blockTable = g.input(NAMES.blockTable, 'int64', ['rows', kvHeads, 'blocks']);
-  const slots = g.input(NAMES.slots, 'int64', ['rows', 'width', kvHeads, 3]);
+  const slots = g.input(NAMES.slots, 'int64', ['tokens', kvHeads, 1, 2]);
 
-  const blockSize = g.op('Gather', [g.op('Shape', [pools[0]!.key]), g.int64([2])]);
+  const blockSize = g.op('Gather', [g.op('Shape', [pools[0]!.key]), g.int64([1])]);
   const blocks = g.op('Gather', [g.op('Shape', [blockTable]), g.int64([2])]);
   const keys = g.op('Mul', [blocks, blockSize]);
   const mask = causalMask(g, config, rope.positions, g.op('Squeeze', [keys]));
   const attend = groupedAttention(g, config, rope.rectangle, mask);
 
-  const perHeadBlock = g.op('Concat', [g.int64([-1]), g.op('Mul', [blockSize, g.int64([headDim])])], { axis: 0 });
-  const gatheredShape = extend(g, g.op('Gather', [rope.rectangle, g.int64([0])]), kvHeads, -1, headDim);
-  /** The row's blocks, one after the other: `[rows, kvHeads, blocks × blockSize, headDim]`. */
-  const gather = (pool: Edge) => {
-    const found = g.op('Gather', [g.op('Reshape', [pool, perHeadBlock]), blockTable], { axis: 0 });
-    return g.op('Reshape', [found, gatheredShape]);
-  };
-
-  const byHead = extend(g, rope.rectangle, kvHeads, headDim);
+  const byRow = extend(g, g.op('Gather', [rope.rectangle, g.int64([0])]), kvHeads, -1, headDim);
+  const gather = (pool: Edge) => g.op('Gather', [pool, blockTable], { axis: 0 });
+  const perHead = g.op('Concat', [g.int64([-1]), keys, g.int64([headDim])], { axis: 0 });
   const returned: Edge[] = [];
-  const readAndWrite = (side: KvSide, layer: number, fresh: Edge): Edge => {
+
+  /** Writes `fresh [rows × width, kvHeads, 1, headDim]` and gives all of a row, `[rows, kvHeads, blocks × blockSize, headDim]`. */
+  const writeAndRead = (side: KvSide, layer: number, fresh: Edge): Edge => {
     const pool = pools[layer]![side];
-    const perHead = g.op('Reshape', [fresh, byHead]);
-    if (cacheWrites === 'returned') {
-      returned.push(perHead);
-      return g.op('ScatterND', [gather(pool), slots, perHead]);
+    if (cacheWrites === 'in-place') {
+      g.output(poolOutput(side, layer), 'float32', poolShape);
+      return g.op('Reshape', [gather(g.op('ScatterND', [pool, slots, fresh], {}, poolOutput(side, layer))), byRow]);
     }
-    g.output(poolOutput(side, layer), 'float32', poolShape);
-    return gather(g.op('ScatterND', [pool, slots, perHead], {}, poolOutput(side, layer)));
+    returned.push(fresh);
+    const past = g.op('Reshape', [gather(pool), perHead]);
+    return g.op('Reshape', [g.op('ScatterND', [past, slots, fresh]), byRow]);
   };
 
   return {
     attend(layer, qkv) {
       const { q, k, v } = rope.rotate(qkv);
-      return attend(q, readAndWrite('key', layer, k), readAndWrite('value', layer, v));
+      return attend(q, writeAndRead('key', layer, k), writeAndRead('value', layer, v));
     },
     finish() {
       if (cacheWrites === 'in-place') return;

@@ -4,15 +4,16 @@
  * All layouts: `ids [rows × width]` and `positions [rows, width]` of the new tokens, `logits_at [wanted]` (flat indices)
  * in, `logits [wanted, vocab]` out.
  *
- * `paged`: `block_table [rows, kvHeads, blocks]` holds block × kvHeads + head, so that one Gather finds the keys of a head
- * without a transpose; `slots [rows, width, kvHeads, 3]` says where each new token's keys and values go: (block, head,
- * offset) in the pool when they are written in place, (row, head, position) in what was gathered when they are returned.
+ * `paged`: the pools have a (block, head) pair in each row, `[blocks × kvHeads, blockSize, headDim]`, so that one Gather by
+ * `block_table [rows, kvHeads, blocks]`, which holds block × kvHeads + head, finds a head's keys without a transpose.
+ * `slots [rows × width, kvHeads, 1, 2]` says where each new token's keys and values go: (block × kvHeads + head, offset)
+ * in the pool when they are written in place, (row × kvHeads + head, position) in what was gathered when returned.
  *
- * `contiguous`: the pools hold one row's memory after the other, `last_positions [rows]` (int32) is the position of each
+ * `contiguous`: the pools are rows' regions, `[rows, kvHeads, region, headDim]`; `last_positions [rows]` (int32) is the position of each
  * row's last new token, `total_length [1]` (int32) the longest row's length, new tokens included.
  *
- * Pools, a layer and side each: `[blocks, kvHeads, blockSize, headDim]`. In place, the output has the input's memory.
- * Returned, `paged` gives `new_kv [layers × 2, rows × width, kvHeads, headDim]`, and `contiguous` the whole updated pools.
+ * There is a pool a layer and side. In place, the output has the input's memory. Returned, `paged` gives
+ * `new_kv [layers × 2, rows × width, kvHeads, headDim]`, and `contiguous` the whole updated regions.
  */
 export const NAMES = {
   ids: 'ids',

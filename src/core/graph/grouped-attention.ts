@@ -5,7 +5,7 @@ import { extend } from './rotary.ts';
 /** Low enough that its exponential is 0, and finite, so that no row turns to NaN. */
 const MASKED = -1e9;
 
-/** q `[rows, width, heads × headDim]`, k and v `[rows, kvHeads, keys, headDim]` → `[rows × width, heads × headDim]`. */
+/** q `[rows × width, heads, 1, headDim]`, k and v `[rows, kvHeads, keys, headDim]` → `[rows × width, heads × headDim]`. */
 export type Attend = (q: Edge, k: Edge, v: Edge) => Edge;
 
 /**

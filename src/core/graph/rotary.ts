@@ -4,11 +4,11 @@ import type { Edge, OnnxBuilder } from './onnx-builder.ts';
 import { ropeTables } from './rope.ts';
 
 export interface QueryKeyValue {
-  /** `[rows, width, heads × headDim]`, turned to its position. */
+  /** `[rows × width, heads, 1, headDim]`, turned to its position. */
   readonly q: Edge;
-  /** `[rows, width, kvHeads × headDim]`, turned to its position. */
+  /** `[rows × width, kvHeads, 1, headDim]`, turned to its position. */
   readonly k: Edge;
-  /** `[rows, width, kvHeads × headDim]` */
+  /** `[rows × width, kvHeads, 1, headDim]` */
   readonly v: Edge;
 }
 
@@ -32,8 +32,9 @@ export function rotary(g: OnnxBuilder, config: ModelConfig): Rotary {
   const sin = g.tensor('rope_sin', [maxPositions, headDim / 2], tables.sin);
   const positions = g.input(NAMES.positions, 'int64', ['rows', 'width']);
   const rectangle = g.op('Shape', [positions]);
-  const turn = (x: Edge, count: number) =>
-    g.microsoftOp('RotaryEmbedding', [x, positions, cos, sin], { num_heads: count });
+  // The op takes [batch, heads, sequence, headDim]. With each token a batch of its own nothing needs to be transposed.
+  const perToken = g.op('Reshape', [positions, g.int64([-1, 1])]);
+  const turn = (x: Edge) => g.microsoftOp('RotaryEmbedding', [x, perToken, cos, sin]);
   return {
     positions,
     rectangle,
@@ -42,9 +43,9 @@ export function rotary(g: OnnxBuilder, config: ModelConfig): Rotary {
     rotate(qkv) {
       const outputs = [g.freshName('q'), g.freshName('k'), g.freshName('v')] as const;
       const [q, k, v] = outputs;
-      const sizes = g.int64([heads * headDim, kvHeads * headDim, kvHeads * headDim]);
-      g.ops('Split', [g.op('Reshape', [qkv, extend(g, rectangle, -1)]), sizes], { axis: -1 }, outputs);
-      return { q: turn(q, heads), k: turn(k, kvHeads), v };
+      const byHead = g.op('Reshape', [qkv, g.int64([-1, heads + 2 * kvHeads, 1, headDim])]);
+      g.ops('Split', [byHead, g.int64([heads, kvHeads, kvHeads])], { axis: 1 }, outputs);
+      return { q: turn(q), k: turn(k), v };
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { BlockId, ForwardBatch, KvPool, ModelConfig, TokenId } from '../contracts/index.ts';
+import type { ForwardBatch, KvPool, ModelConfig } from '../contracts/index.ts';
 import type { CacheWrites } from '../graph/attention.ts';
 import { NAMES } from '../graph/graph-inputs.ts';
 
@@ -99,25 +99,16 @@ function pagedInputs(
   cacheWrites: CacheWrites,
 ): ForwardInputs {
   const blockTable = int64(NAMES.blockTable, [rows, kvHeads, blocks]);
-  const slots = int64(NAMES.slots, [rows, width, kvHeads, 3]);
-  const setSlots = (token: number, first: number, last: number) => {
+  const slots = int64(NAMES.slots, [rows * width, kvHeads, 1, 2]);
+  /** `first`: the block or row, see `NAMES`. */
+  const setSlots = (token: number, first: number, second: number) => {
     for (let head = 0; head < kvHeads; head++) {
-      const at = (token * kvHeads + head) * 3;
-      set(slots, at, first);
-      set(slots, at + 1, head);
-      set(slots, at + 2, last);
+      const at = (token * kvHeads + head) * 2;
+      set(slots, at, first * kvHeads + head);
+      set(slots, at + 1, second);
     }
   };
-  /** Where a token's keys and values go (see `NAMES`). Padding goes where nothing real lies. */
-  const place =
-    cacheWrites === 'in-place'
-      ? (token: number, _row: number, position: number, table: readonly BlockId[]) =>
-          setSlots(token, table[Math.floor(position / blockSize)]!, position % blockSize)
-      : (token: number, row: number, position: number) => setSlots(token, row, position);
-  const placePadding =
-    cacheWrites === 'in-place'
-      ? (token: number) => setSlots(token, 0, 0)
-      : (token: number, row: number) => setSlots(token, row, blocks * blockSize - 1);
+  const inPlace = cacheWrites === 'in-place';
   return {
     tensors: [blockTable, slots],
     fill({ ids, positions, blockTables }) {
@@ -127,11 +118,15 @@ function pagedInputs(
           const at = (row * kvHeads + head) * blocks;
           for (let i = 0; i < blocks; i++) set(blockTable, at + i, (table[i] ?? 0) * kvHeads + head);
         }
-        const tokens: readonly TokenId[] = ids[row]!;
+        const tokens = ids[row]!;
         for (let column = 0; column < width; column++) {
           const token = row * width + column;
-          if (column < tokens.length) place(token, row, positions[row]! + column, table);
-          else placePadding(token, row);
+          const position = positions[row]! + column;
+          const isToken = column < tokens.length;
+          // Padding goes where nothing real lies: to block 0, or to the last position gathered.
+          if (!inPlace) setSlots(token, row, isToken ? position : blocks * blockSize - 1);
+          else if (isToken) setSlots(token, table[Math.floor(position / blockSize)]!, position % blockSize);
+          else setSlots(token, 0, 0);
         }
       }
     },

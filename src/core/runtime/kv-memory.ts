@@ -9,6 +9,15 @@ export interface PoolPart {
   readonly data: Float32Array;
 }
 
+/** The shape by which the graph knows the memory of so many blocks (see `NAMES`). */
+export function graphPoolShape(
+  { layout, blockSize }: KvPool,
+  { kvHeads, headDim }: ModelConfig,
+  blocks: number,
+): number[] {
+  return layout === 'paged' ? [blocks * kvHeads, blockSize, headDim] : [blocks, kvHeads, blockSize, headDim];
+}
+
 /** The memory of the pool: layer 0's keys and values, then layer 1's, and so on; none where nothing is cached. */
 export function allocatePool(pool: KvPool, { layers, kvHeads, headDim }: ModelConfig): readonly PoolPart[] {
   if (pool.layout === 'none') return [];

@@ -2,7 +2,7 @@ import type { ForwardBatch, KvPool, Logits, ModelConfig, ModelRunner } from '../
 import { NAMES } from '../graph/graph-inputs.ts';
 import { checkBatch } from './check-batch.ts';
 import { type ForwardInputs, forwardInputs, type InputShape, type Rectangle, tableBlocks } from './forward-inputs.ts';
-import { allocatePool, type PoolPart } from './kv-memory.ts';
+import { allocatePool, graphPoolShape, type PoolPart } from './kv-memory.ts';
 import { LruCache } from './lru-cache.ts';
 import { type Handle, type OrtCApi, ortCApi } from './ort-c-api.ts';
 import { Pace } from './pace.ts';
@@ -153,8 +153,7 @@ class NativeRunner implements ModelRunner {
     const blockLength = config.kvHeads * pool.blockSize * config.headDim;
     for (const { input, output, data } of this.parts) {
       const memory = data.subarray(firstSlot * blockLength, (firstSlot + blocks) * blockLength);
-      const dims = [blocks, config.kvHeads, pool.blockSize, config.headDim];
-      const tensor = keep(api.createTensor(memory, 'float32', dims));
+      const tensor = keep(api.createTensor(memory, 'float32', graphPoolShape(pool, config, blocks)));
       api.bindInput(binding, input, tensor);
       api.bindOutput(binding, output, tensor);
     }

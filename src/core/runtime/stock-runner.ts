@@ -4,7 +4,7 @@ import { RxllmError } from '../errors.ts';
 import { NAMES } from '../graph/graph-inputs.ts';
 import { checkBatch } from './check-batch.ts';
 import { forwardInputs, type InputTensor, type Rectangle, tableBlocks } from './forward-inputs.ts';
-import { allocatePool, type PoolPart } from './kv-memory.ts';
+import { allocatePool, graphPoolShape, type PoolPart } from './kv-memory.ts';
 import { PassQueue } from './pass-queue.ts';
 import type { ConfigRuntime } from './runtime.ts';
 import { type SlotRun, slotRuns } from './slot-runs.ts';
@@ -25,7 +25,7 @@ export function stock(options: StockOptions = {}): ConfigRuntime {
     const threads = threadCount(options.threads);
     const session = await ort.InferenceSession.create(graph.author('returned'), {
       intraOpNumThreads: threads,
-      logSeverityLevel: 3,
+      logSeverityLevel: 4,
       extra: {
         session: {
           model_external_initializers_file_folder_path: graph.weightsDirectory,
@@ -112,7 +112,7 @@ class StockRunner implements ModelRunner {
     const blockLength = config.kvHeads * pool.blockSize * config.headDim;
     for (const { input, data } of this.parts) {
       const memory = data.subarray(firstBlock * blockLength, (firstBlock + blocks) * blockLength);
-      feeds[input] = new ort.Tensor('float32', memory, [blocks, config.kvHeads, pool.blockSize, config.headDim]);
+      feeds[input] = new ort.Tensor('float32', memory, graphPoolShape(pool, config, blocks));
     }
     return this.session.run(feeds);
   }

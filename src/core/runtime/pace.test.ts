@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { Pace } from './pace.ts';
+
+it('is long until measured, then follows what passes take', () => {
+  const pace = new Pace();
+  expect(pace.isShort).toBe(false);
+  pace.ranElsewhere(9);
+  expect(pace.isShort).toBe(false);
+  pace.ranElsewhere(1.5);
+  pace.ranElsewhere(9);
+  expect(pace.isShort).toBe(true);
+  pace.ranHere(3);
+  expect(pace.isShort).toBe(true);
+  pace.ranHere(5);
+  expect(pace.isShort).toBe(false);
+});
