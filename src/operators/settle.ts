@@ -77,6 +77,7 @@ export function finished(sequence: Sequence): TokenEvent {
     outputTokens: outputIds.length,
     ttftMs: 0,
     tpotMs: 0,
+    ...(sequence.cached > 0 && { cachedTokens: sequence.cached }),
   };
   const finishReason = sequence.finish ?? 'abort';
   return { type: 'finished', result: { text: sequence.text, outputIds, finishReason, metrics } };

@@ -16,6 +16,7 @@ const idle: ModelRunner = {
   config: toyConfig,
   description: 'idle',
   forward: () => NEVER,
+  copyBlocks: () => {},
   dispose: () => Promise.resolve(),
 };
 

@@ -99,6 +99,7 @@ export function fakeEngine(
       paused: 0,
       blocksUsed: 0,
       blocksTotal: 0,
+      prefixCache: { queries: 0, hits: 0 },
       promptTokensPerS: 0,
       outputTokensPerS: 0,
       step: 0,

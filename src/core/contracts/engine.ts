@@ -1,5 +1,5 @@
 import type { MonoTypeOperatorFunction, Observable, OperatorFunction, SchedulerLike } from 'rxjs';
-import type { KvAllocator, KvSlot } from './memory.ts';
+import type { KvAllocator, KvSlot, PrefixCacheStats } from './memory.ts';
 import type { Model, ModelRunner, ModelSlot, RuntimeSlot } from './model.ts';
 import type { GenerateRequest, GenerateResult, Prompt, SamplingParams, SequenceId, TokenEvent } from './request.ts';
 import type { Allocated, Computed, Planned, Sampled, Sequence, Settled, Tick, Worded } from './step.ts';
@@ -10,6 +10,7 @@ export interface EngineStats {
   readonly paused: number;
   readonly blocksUsed: number;
   readonly blocksTotal: number;
+  readonly prefixCache: PrefixCacheStats;
   readonly promptTokensPerS: number;
   readonly outputTokensPerS: number;
   readonly step: number;

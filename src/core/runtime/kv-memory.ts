@@ -1,4 +1,4 @@
-import type { KvPool, ModelConfig } from '../contracts/index.ts';
+import type { BlockCopy, KvPool, ModelConfig } from '../contracts/index.ts';
 import { KV_SIDES, type KvSide, poolInput, poolOutput } from '../graph/graph-inputs.ts';
 
 /** One layer's keys or values. */
@@ -28,4 +28,17 @@ export function allocatePool(pool: KvPool, { layers, kvHeads, headDim }: ModelCo
     data: new Float32Array(size),
   });
   return Array.from({ length: layers }, (_, layer) => KV_SIDES.map((side) => part(side, layer))).flat();
+}
+
+/** Carries out copies in the pool's memory, in order. */
+export function copyBlocks(
+  parts: readonly PoolPart[],
+  copies: readonly BlockCopy[],
+  { blockSize }: KvPool,
+  { kvHeads, headDim }: ModelConfig,
+): void {
+  const length = kvHeads * blockSize * headDim;
+  for (const { from, to } of copies) {
+    for (const { data } of parts) data.copyWithin(to * length, from * length, (from + 1) * length);
+  }
 }
