@@ -27,7 +27,7 @@ describe('an engine', () => {
         .stream({ prompt: 'abc', params: { maxTokens: 3 } })
         .pipe(mergeMap((event) => (event.type === 'finished' ? [event.result.metrics] : [])));
       expectObservable(metrics).toBe('15ms (m|)', {
-        m: { throughput: 200, inputTokens: 3, outputTokens: 3, ttftMs: 5, tpotMs: 5 },
+        m: { throughput: 200, inputTokens: 3, outputTokens: 3, ttftMs: 5, tpotMs: 5, queueMs: 1 },
       });
     });
   });

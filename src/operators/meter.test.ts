@@ -16,6 +16,7 @@ describe('meter', () => {
       const sequence = runningSequence(context, { output: 'xyz' });
       const token: Settled = {
         ...NO_EVENTS,
+        now: 3,
         rows: [decodeRow(sequence)],
         produced: new Map([[sequence.id, [3]]]),
       };
@@ -26,7 +27,7 @@ describe('meter', () => {
       );
       expectObservable(metrics).toBe('----t-t---(l|)', {
         t: [],
-        l: [{ throughput: 300, inputTokens: 3, outputTokens: 3, ttftMs: 4, tpotMs: 3 }],
+        l: [{ throughput: 300, inputTokens: 3, outputTokens: 3, ttftMs: 4, tpotMs: 3, queueMs: 3 }],
       });
     });
   });

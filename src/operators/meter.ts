@@ -2,13 +2,15 @@ import { map } from 'rxjs';
 import type { RequestMetrics, Sequence, Settled, Slot, TokenEvent } from '../core/contracts/index.ts';
 
 interface Times {
-  readonly firstAt: number;
-  lastAt: number;
+  /** Of the first step that ran it. */
+  readonly startedAt: number;
+  firstAt?: number;
+  lastAt?: number;
 }
 
 /**
  * Measures each request from the events themselves: TTFT from arrival to the first token, TPOT between the first and
- * the last, per token after the first, in milliseconds; throughput in output tokens per second since arrival.
+ * the last, per token after the first, and the wait in the queue, in milliseconds; throughput in output tokens per second since arrival.
  *
  *     settled: --s--------
  *     meter(): --settled--
@@ -19,10 +21,14 @@ export const meter = (): Slot<Settled, Settled> => (context) => {
   return map((step) => {
     const now = clock.now();
     for (const { sequence } of step.rows) {
+      let seen = times.get(sequence);
+      if (seen === undefined) {
+        seen = { startedAt: step.now };
+        times.set(sequence, seen);
+      }
       if (!step.produced.get(sequence.id)?.length) continue;
-      const seen = times.get(sequence);
-      if (seen) seen.lastAt = now;
-      else times.set(sequence, { firstAt: now, lastAt: now });
+      seen.firstAt ??= now;
+      seen.lastAt = now;
     }
     if (step.ended.length === 0) return step;
     const events = new Map(step.events);
@@ -40,11 +46,13 @@ function measured(event: TokenEvent, { arrivedAt }: Sequence, seen: Times | unde
   if (event.type !== 'finished') return event;
   const { outputTokens } = event.result.metrics;
   const elapsed = now - arrivedAt;
+  const { startedAt, firstAt, lastAt = now } = seen ?? {};
   const metrics: RequestMetrics = {
     ...event.result.metrics,
     throughput: elapsed > 0 ? (outputTokens * 1000) / elapsed : 0,
-    ttftMs: seen ? seen.firstAt - arrivedAt : 0,
-    tpotMs: seen && outputTokens > 1 ? (seen.lastAt - seen.firstAt) / (outputTokens - 1) : 0,
+    ttftMs: firstAt === undefined ? 0 : firstAt - arrivedAt,
+    tpotMs: firstAt !== undefined && outputTokens > 1 ? (lastAt - firstAt) / (outputTokens - 1) : 0,
+    ...(startedAt !== undefined && { queueMs: startedAt - arrivedAt }),
   };
   return { type: 'finished', result: { ...event.result, metrics } };
 }

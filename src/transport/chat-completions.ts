@@ -1,13 +1,11 @@
 import type { FastifyPluginAsync } from 'fastify';
-import type { GenerateRequest, Tokenizer } from '../core/contracts/index.ts';
-import { RxllmError } from '../core/errors.ts';
-import { toChatMessages } from './chat-messages.ts';
+import type { Tokenizer } from '../core/contracts/index.ts';
+import { repeatRequest, streamOptions } from './delivery.ts';
 import { checkModel, type EngineSource, readyEngine } from './engine-source.ts';
-import { repeatRequest, streamOptions } from './generation-request.ts';
+import { chatGeneration } from './generation-request.ts';
 import type { Dialect } from './job.ts';
 import { toChatLogprobs } from './logprobs.ts';
 import { nullsAreAbsent } from './nulls.ts';
-import { toSamplingParams } from './request-params.ts';
 import { respond } from './respond.ts';
 import { type ChatCompletionRequest, chatCompletionRequest } from './schemas.ts';
 
@@ -23,17 +21,12 @@ export const chatCompletions: FastifyPluginAsync<{
       const { body } = request;
       const engine = readyEngine(source);
       checkModel(engine, body.model);
-      const generation: GenerateRequest = {
-        prompt: toChatMessages(body.messages),
-        params: toSamplingParams(body, wantedLogprobs(body), engine),
-        ...(body.deadline_ms !== undefined && { deadlineMs: body.deadline_ms }),
-      };
       const choicesPerPrompt = body.n ?? 1;
       return respond(
         {
           engine,
           dialect: chatDialect(engine.model.tokenizer),
-          requests: repeatRequest(generation, choicesPerPrompt),
+          requests: repeatRequest(chatGeneration(body, engine), choicesPerPrompt, engine.options.newId),
           choicesPerPrompt,
           ...streamOptions(body),
           created: Math.floor(now() / 1000),
@@ -44,14 +37,6 @@ export const chatCompletions: FastifyPluginAsync<{
     },
   );
 };
-
-function wantedLogprobs({ logprobs, top_logprobs }: ChatCompletionRequest): number | undefined {
-  if (logprobs === true) return top_logprobs ?? 0;
-  if (top_logprobs === undefined) return undefined;
-  throw new RxllmError('RXLLM_INVALID_REQUEST', 'top_logprobs: set "logprobs": true with it.', {
-    param: 'top_logprobs',
-  });
-}
 
 function chatDialect(tokenizer: Tokenizer): Dialect {
   return {

@@ -1,6 +1,7 @@
 import { concat, defer, EMPTY, map, merge, mergeMap, type Observable, of } from 'rxjs';
 import type { GenerateResult, TokenEvent } from '../core/contracts/index.ts';
-import { type Dialect, eventsOf, type Job } from './job.ts';
+import { engineEvents } from './engine-events.ts';
+import type { Dialect, Job } from './job.ts';
 import { combineMetrics, toUsage, toWireMetrics } from './usage.ts';
 
 /**
@@ -8,14 +9,14 @@ import { combineMetrics, toUsage, toWireMetrics } from './usage.ts';
  * Metrics stand in the last chunk.
  */
 export function chunks(job: Job, demand$: Observable<boolean>): Observable<object> {
-  const { dialect, requests, choicesPerPrompt, includeUsage } = job;
+  const { engine, dialect, requests, choicesPerPrompt, includeUsage } = job;
   return defer(() => {
     const results: GenerateResult[] = [];
     let left = requests.length;
     const metrics = () => ({ metrics: toWireMetrics(combineMetrics(results, choicesPerPrompt)) });
 
     const choices = requests.map((request, index) =>
-      eventsOf(job, { ...request, demand$ }).pipe(
+      engineEvents(engine, dialect.promptField, { ...request, demand$ }).pipe(
         choiceFields(dialect, (result) => {
           results[index] = result;
           left -= 1;

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsync } from 'fastify';
 import type { Prompt, Tokenizer } from '../core/contracts/index.ts';
+import { repeatRequest, streamOptions } from './delivery.ts';
 import { checkModel, type EngineSource, readyEngine } from './engine-source.ts';
-import { repeatRequest, streamOptions } from './generation-request.ts';
+import { promptGeneration } from './generation-request.ts';
 import type { Dialect } from './job.ts';
 import { toCompletionLogprobs } from './logprobs.ts';
 import { nullsAreAbsent } from './nulls.ts';
-import { toSamplingParams } from './request-params.ts';
 import { respond } from './respond.ts';
 import { type CompletionRequest, completionRequest } from './schemas.ts';
 
@@ -21,15 +21,13 @@ export const completions: FastifyPluginAsync<{ readonly source: EngineSource; re
       const { body } = request;
       const engine = readyEngine(source);
       checkModel(engine, body.model);
-      const params = toSamplingParams(body, body.logprobs, engine);
-      const deadline = body.deadline_ms === undefined ? {} : { deadlineMs: body.deadline_ms };
       const choicesPerPrompt = body.n ?? 1;
       return respond(
         {
           engine,
           dialect: completionDialect(engine.model.tokenizer),
           requests: toPrompts(body.prompt).flatMap((prompt) =>
-            repeatRequest({ prompt, params, ...deadline }, choicesPerPrompt),
+            repeatRequest(promptGeneration(body, prompt, engine), choicesPerPrompt, engine.options.newId),
           ),
           choicesPerPrompt,
           ...streamOptions(body),

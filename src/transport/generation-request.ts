@@ -1,24 +1,35 @@
-import type { GenerateRequest } from '../core/contracts/index.ts';
+import type { Engine, GenerateRequest, Prompt } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
-import type { SamplingFields } from './schemas.ts';
+import { toChatMessages } from './chat-messages.ts';
+import { toSamplingParams } from './request-params.ts';
+import type { ChatFields, PromptFields } from './schemas.ts';
 
-/** The request `n` times; a seed counts up, so that the choices differ and can be had again one by one. */
-export function repeatRequest(request: GenerateRequest, n: number): readonly GenerateRequest[] {
-  const seed = request.params?.seed;
-  return Array.from({ length: n }, (_, index) =>
-    seed === undefined ? request : { ...request, params: { ...request.params, seed: seed + index } },
-  );
+/** What a chat request asks of the engine. @throws RxllmError `RXLLM_INVALID_REQUEST` */
+export function chatGeneration(body: Omit<ChatFields, 'type' | 'id'>, engine: Engine): GenerateRequest {
+  return {
+    prompt: toChatMessages(body.messages),
+    params: toSamplingParams(body, wantedLogprobs(body), engine),
+    ...deadline(body),
+  };
 }
 
-/** @throws RxllmError `RXLLM_INVALID_REQUEST` when stream_options stands without stream */
-export function streamOptions({ stream = false, stream_options: options }: SamplingFields): {
-  readonly stream: boolean;
-  readonly includeUsage: boolean;
-} {
-  if (options !== undefined && !stream) {
-    throw new RxllmError('RXLLM_INVALID_REQUEST', 'stream_options: set "stream": true with it.', {
-      param: 'stream_options',
-    });
-  }
-  return { stream, includeUsage: options?.include_usage ?? false };
+/** What a completion request asks of the engine for one of its prompts. @throws RxllmError `RXLLM_INVALID_REQUEST` */
+export function promptGeneration(
+  body: Omit<PromptFields, 'type' | 'id' | 'prompt'>,
+  prompt: Prompt,
+  engine: Engine,
+): GenerateRequest {
+  return { prompt, params: toSamplingParams(body, body.logprobs, engine), ...deadline(body) };
+}
+
+function wantedLogprobs({ logprobs, top_logprobs }: Pick<ChatFields, 'logprobs' | 'top_logprobs'>): number | undefined {
+  if (logprobs === true) return top_logprobs ?? 0;
+  if (top_logprobs === undefined) return undefined;
+  throw new RxllmError('RXLLM_INVALID_REQUEST', 'top_logprobs: set "logprobs": true with it.', {
+    param: 'top_logprobs',
+  });
+}
+
+function deadline({ deadline_ms }: { readonly deadline_ms?: number }): Pick<GenerateRequest, 'deadlineMs'> {
+  return deadline_ms === undefined ? {} : { deadlineMs: deadline_ms };
 }

@@ -1,6 +1,4 @@
-import { catchError, type Observable } from 'rxjs';
-import type { Engine, FinishReason, GenerateRequest, TokenEvent, TokenLogprobs } from '../core/contracts/index.ts';
-import { RxllmError } from '../core/errors.ts';
+import type { Engine, FinishReason, GenerateRequest, TokenLogprobs } from '../core/contracts/index.ts';
 
 /** How one of OpenAI's two endpoints words a choice; everything else about a reply is the same for both. */
 export interface Dialect {
@@ -27,15 +25,4 @@ export interface Job {
   readonly includeUsage: boolean;
   /** Seconds since 1970. */
   readonly created: number;
-}
-
-/** One choice's events; cold. An error about the prompt names the field that brought it. */
-export function eventsOf({ engine, dialect }: Job, request: GenerateRequest): Observable<TokenEvent> {
-  return engine.stream(request).pipe(
-    catchError((error: unknown) => {
-      if (!(error instanceof RxllmError) || error.param !== 'prompt') throw error;
-      const message = error.message.replace(/^prompt:/, `${dialect.promptField}:`);
-      throw new RxllmError(error.code, message, { param: dialect.promptField, cause: error });
-    }),
-  );
 }

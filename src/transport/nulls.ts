@@ -5,8 +5,8 @@ export async function nullsAreAbsent(request: FastifyRequest): Promise<void> {
   request.body = withoutNulls(request.body);
 }
 
-/** The depth is that of the deepest optional field, `messages[].content[].text`: hostile nesting is not followed. */
-function withoutNulls(value: unknown, depth = 5): unknown {
+/** The value without its fields that are null. The depth is that of the deepest optional field, `messages[].content[].text`: hostile nesting is not followed. */
+export function withoutNulls(value: unknown, depth = 5): unknown {
   if (depth === 0 || typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth - 1));
   return Object.fromEntries(

@@ -39,7 +39,8 @@ export function toSamplingParams(
   return params;
 }
 
-function checkTokenIds(param: string, ids: Iterable<number> | undefined, vocab: number): void {
+/** @throws RxllmError `RXLLM_INVALID_REQUEST` that names the field */
+export function checkTokenIds(param: string, ids: Iterable<number> | undefined, vocab: number): void {
   const outside = [...(ids ?? [])].find((id) => id >= vocab);
   if (outside === undefined) return;
   throw invalid(param, `token ${outside} is outside the vocabulary; ids go from 0 to ${vocab - 1}`);

@@ -5,12 +5,16 @@ const closed = { additionalProperties: false };
 const optional = Type.Optional;
 const tokenId = Type.Integer({ minimum: 0 });
 
-/** Fields that both endpoints share. */
-const sampling = {
-  model: optional(Type.String()),
+/** How one HTTP reply brings its generations; a WebSocket has one generation an id. */
+const delivery = {
   stream: optional(Type.Boolean()),
   stream_options: optional(Type.Object({ include_usage: optional(Type.Boolean()) }, closed)),
   n: optional(Type.Integer({ minimum: 1, maximum: 8 })),
+};
+
+/** Fields of every generation. */
+const sampling = {
+  model: optional(Type.String()),
   max_tokens: optional(Type.Integer({ minimum: 1 })),
   min_tokens: optional(Type.Integer({ minimum: 0 })),
   temperature: optional(Type.Number({ minimum: 0, maximum: 2 })),
@@ -53,34 +57,66 @@ const message = Type.Object(
   closed,
 );
 
-export const chatCompletionRequest = Type.Object(
-  {
-    ...sampling,
-    messages: Type.Array(message, { minItems: 1 }),
-    max_completion_tokens: optional(Type.Integer({ minimum: 1 })),
-    logprobs: optional(Type.Boolean()),
-    top_logprobs: optional(Type.Integer({ minimum: 0, maximum: 20 })),
-  },
-  closed,
-);
+const chat = {
+  messages: Type.Array(message, { minItems: 1 }),
+  max_completion_tokens: optional(Type.Integer({ minimum: 1 })),
+  logprobs: optional(Type.Boolean()),
+  top_logprobs: optional(Type.Integer({ minimum: 0, maximum: 20 })),
+};
+
+/** How many alternatives beside each chosen token. */
+const alternatives = optional(Type.Integer({ minimum: 0, maximum: 20 }));
+const tokenIds = Type.Array(tokenId, { minItems: 1 });
+
+export const chatCompletionRequest = Type.Object({ ...sampling, ...delivery, ...chat }, closed);
 
 export const completionRequest = Type.Object(
   {
     ...sampling,
+    ...delivery,
     prompt: Type.Union([
       Type.String(),
       Type.Array(Type.String(), { minItems: 1, maxItems: 32 }),
-      Type.Array(tokenId, { minItems: 1 }),
-      Type.Array(Type.Array(tokenId, { minItems: 1 }), { minItems: 1, maxItems: 32 }),
+      tokenIds,
+      Type.Array(tokenIds, { minItems: 1, maxItems: 32 }),
     ]),
-    /** How many alternatives beside each chosen token. */
-    logprobs: optional(Type.Integer({ minimum: 0, maximum: 20 })),
+    logprobs: alternatives,
   },
   closed,
 );
 
+export const tokenizeRequest = Type.Object(
+  {
+    model: optional(Type.String()),
+    prompt: optional(Type.String()),
+    messages: optional(chat.messages),
+    add_special_tokens: optional(Type.Boolean()),
+  },
+  closed,
+);
+
+export const detokenizeRequest = Type.Object({ model: optional(Type.String()), tokens: Type.Array(tokenId) }, closed);
+
+/** Names one generation on its socket. */
+const streamId = Type.String({ minLength: 1, maxLength: 128 });
+
+export const cancelMessage = Type.Object({ type: Type.Literal('cancel'), id: streamId }, closed);
+
+const generate = { type: Type.Literal('generate'), id: streamId };
+
+export const generateFromMessages = Type.Object({ ...generate, ...sampling, ...chat }, closed);
+
+export const generateFromPrompt = Type.Object(
+  { ...generate, ...sampling, prompt: Type.Union([Type.String(), tokenIds]), logprobs: alternatives },
+  closed,
+);
+
 export type WireMessage = Static<typeof message>;
+export type ChatFields = Static<typeof generateFromMessages>;
+export type PromptFields = Static<typeof generateFromPrompt>;
 export type ChatCompletionRequest = Static<typeof chatCompletionRequest>;
 export type CompletionRequest = Static<typeof completionRequest>;
-/** What the two have in common, as far as sampling reads it. */
-export type SamplingFields = Omit<CompletionRequest, 'prompt' | 'logprobs'>;
+export type TokenizeRequest = Static<typeof tokenizeRequest>;
+export type DetokenizeRequest = Static<typeof detokenizeRequest>;
+/** What all generations have in common, as far as sampling reads it. */
+export type SamplingFields = Omit<PromptFields, 'type' | 'id' | 'prompt' | 'logprobs'>;

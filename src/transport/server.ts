@@ -7,7 +7,12 @@ import { addDraining } from './drain.ts';
 import type { EngineSource } from './engine-source.ts';
 import { addErrorReplies, replyWithError } from './error-replies.ts';
 import { health } from './health.ts';
+import { createInstruments } from './instruments.ts';
+import { meteredSource } from './metered-engine.ts';
+import { metrics } from './metrics.ts';
 import { models } from './models.ts';
+import { tokenize } from './tokenize.ts';
+import { addWebSockets, type WebSocketLimits, websocket } from './websocket.ts';
 
 export interface ServerOptions {
   /** Asked for as a bearer token on every route but `/health`. */
@@ -16,13 +21,14 @@ export interface ServerOptions {
   readonly logger?: boolean;
   /** Milliseconds since 1970, for `created`. */
   readonly now?: () => number;
+  readonly webSocket?: Partial<WebSocketLimits>;
 }
 
 const BODY_LIMIT = 1024 * 1024;
 
 /** The HTTP server around an engine that may still be loading. It does not listen yet, and does not close the engine. */
-export function buildServer(source: EngineSource, options: ServerOptions = {}): FastifyInstance {
-  const { apiKey, logger = false, now = Date.now } = options;
+export function buildServer(engines: EngineSource, options: ServerOptions = {}): FastifyInstance {
+  const { apiKey, logger = false, now = Date.now, webSocket = {} } = options;
   const app = fastify({
     logger,
     bodyLimit: BODY_LIMIT,
@@ -40,11 +46,18 @@ export function buildServer(source: EngineSource, options: ServerOptions = {}): 
   });
   addDraining(app);
   if (apiKey !== undefined) requireApiKey(app, apiKey);
+  addWebSockets(app);
+  const instruments = createInstruments();
+  const source = meteredSource(engines, instruments);
+  app.addHook('onClose', async () => source.stop());
 
   app.register(health, { source });
+  app.register(metrics, { registry: instruments.registry, source });
   app.register(models, { source, now });
   app.register(chatCompletions, { source, now });
   app.register(completions, { source, now });
+  app.register(tokenize, { source });
+  app.register(websocket, { source, limits: webSocket });
   return app;
 }
 

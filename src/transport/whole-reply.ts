@@ -1,12 +1,15 @@
 import { forkJoin, map, type Observable, toArray } from 'rxjs';
 import type { GenerateResult, TokenEvent, TokenLogprobs } from '../core/contracts/index.ts';
-import { eventsOf, type Job } from './job.ts';
+import { engineEvents } from './engine-events.ts';
+import type { Job } from './job.ts';
 import { combineMetrics, toUsage, toWireMetrics } from './usage.ts';
 
 /** The JSON reply of a job, but for its frame. Emits once; unsubscribing cancels every choice. */
 export function wholeReply(job: Job): Observable<object> {
-  const { dialect, requests, choicesPerPrompt } = job;
-  const choices = requests.map((request) => eventsOf(job, request).pipe(toArray(), map(collect)));
+  const { engine, dialect, requests, choicesPerPrompt } = job;
+  const choices = requests.map((request) =>
+    engineEvents(engine, dialect.promptField, request).pipe(toArray(), map(collect)),
+  );
   return forkJoin(choices).pipe(
     map((collected) => {
       const results = collected.map(({ result }) => result);

@@ -61,6 +61,8 @@ export interface RequestMetrics {
   readonly tpotMs: number;
   /** Prompt tokens that were in the prefix cache; absent: none. */
   readonly cachedTokens?: number;
+  /** From arrival to the first step that ran the request; absent when it was not measured. */
+  readonly queueMs?: number;
 }
 
 export interface GenerateResult {

@@ -1,0 +1,116 @@
+import type { Duplex } from 'node:stream';
+import fastifyWebsocket from '@fastify/websocket';
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
+import { filter, fromEvent, takeUntil } from 'rxjs';
+import type { WebSocket } from 'ws';
+import { boundedSender, type SendLimits } from './bounded-sender.ts';
+import { checkMessage, parseFrame } from './client-message.ts';
+import type { EngineSource } from './engine-source.ts';
+import { HttpError, toErrorReply } from './errors.ts';
+import { keepHeartbeat } from './heartbeat.ts';
+import { errorMessage } from './server-message.ts';
+import { socketStreams } from './socket-streams.ts';
+
+export interface WebSocketLimits extends SendLimits {
+  /** Bytes of one message; a longer one gets an `error`. */
+  readonly maxMessage: number;
+  /** Streams under way on one socket. */
+  readonly maxStreams: number;
+  /** Milliseconds between pings. */
+  readonly heartbeatMs: number;
+}
+
+export const WEBSOCKET_LIMITS: WebSocketLimits = {
+  highWaterMark: 256 * 1024,
+  maxBuffered: 16 * 1024 ** 2,
+  maxMessage: 1024 ** 2,
+  maxStreams: 128,
+  heartbeatMs: 30_000,
+};
+
+/** A frame above this closes its socket (1009), so that nobody can make the server hold endless ones. */
+const MAX_FRAME = 16 * 1024 ** 2;
+/** `going away` (RFC 6455): the server is shutting down. */
+const GOING_AWAY = 1001;
+/** How long a client may take to answer a close. */
+const CLOSE_MS = 1000;
+
+/** Lets routes of `app` that are registered from now on take WebSockets; on other routes an upgrade is refused. */
+export function addWebSockets(app: FastifyInstance): void {
+  const sockets = new Set<Duplex>();
+  app.server.on('upgrade', (_request, socket: Duplex) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  app.register(fastifyWebsocket, {
+    options: { maxPayload: MAX_FRAME },
+    // ws itself closes a socket that breaks the protocol, with a code that says why.
+    errorHandler: (error, _socket, request) => request.log.debug(error),
+    preClose(done) {
+      for (const client of this.websocketServer.clients) client.close(GOING_AWAY);
+      const cut = setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, CLOSE_MS);
+      this.websocketServer.close(() => {
+        clearTimeout(cut);
+        // Those whose upgrade was refused, and never closed by their client.
+        for (const socket of sockets) socket.destroy();
+        done();
+      });
+    },
+  });
+}
+
+/** `/v1/stream`: many token streams on one socket, in JSON messages; `client-message.ts` and `server-message.ts` have them. */
+export const websocket: FastifyPluginAsync<{
+  readonly source: EngineSource;
+  readonly limits?: Partial<WebSocketLimits>;
+}> = async (app, { source, limits }) => {
+  const allLimits = { ...WEBSOCKET_LIMITS, ...limits };
+  app.route({
+    method: 'GET',
+    url: '/v1/stream',
+    handler: async (_request, reply) => {
+      reply.header('upgrade', 'websocket');
+      throw new HttpError(
+        426,
+        'upgrade_required',
+        '/v1/stream is a WebSocket: connect with ws:// and a WebSocket client.',
+      );
+    },
+    // Not async: what a client sends right behind the handshake is read as soon as this returns.
+    wsHandler: (socket, request) => serveSocket(socket, request, source, allLimits),
+  });
+};
+
+function serveSocket(socket: WebSocket, request: FastifyRequest, source: EngineSource, limits: WebSocketLimits): void {
+  const sender = boundedSender(socket, limits);
+  const streams = socketStreams({
+    source,
+    sender,
+    maxStreams: limits.maxStreams,
+    onDrained: () => socket.close(GOING_AWAY, 'The server is shutting down.'),
+  });
+  const receive = (data: Buffer, isBinary: boolean) => {
+    let id: string | undefined;
+    try {
+      const value = parseFrame(data, isBinary, limits.maxMessage);
+      id = idOf(value);
+      streams.handle(checkMessage(value, request));
+    } catch (error) {
+      if (toErrorReply(error).status >= 500) request.log.error(error);
+      sender.send(errorMessage(error, id));
+    }
+  };
+  socket.on('message', receive);
+  socket.once('close', () => streams.cancelAll());
+  keepHeartbeat(socket, limits.heartbeatMs);
+  request.server.draining$
+    .pipe(filter(Boolean), takeUntil(fromEvent(socket, 'close')))
+    .subscribe(() => streams.drain());
+}
+
+/** The stream that a message speaks of, also where the message is wrong otherwise. */
+function idOf(value: object): string | undefined {
+  return 'id' in value && typeof value.id === 'string' ? value.id : undefined;
+}
