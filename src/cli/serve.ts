@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { fromEvent, merge } from 'rxjs';
 import type { Engine, EngineOptions } from '../core/contracts/index.ts';
+import { RxllmError } from '../core/errors.ts';
 import { loadModel } from '../core/model/load-model.ts';
 import { createEngine, findEngine } from '../engines/index.ts';
 import { DEFAULT_ENGINE, EMBEDDED_MODEL, engineName, integer, modelDirectory, notEmpty, number } from './options.ts';
@@ -13,6 +14,7 @@ interface ServeOptions extends Partial<Pick<EngineOptions, 'maxModelLen' | 'maxQ
   readonly port: number;
   readonly apiKey?: string;
   readonly kvCacheMemory?: number;
+  readonly blockSize?: number;
   readonly grace: number;
 }
 
@@ -27,7 +29,8 @@ export function addServe(program: Command): void {
     .option('--host <address>', 'where to listen; 0.0.0.0 for everyone', notEmpty, '127.0.0.1')
     .option('--api-key <key>', 'ask clients for this bearer token', notEmpty)
     .option('--max-model-len <tokens>', 'prompt and output together', integer(1))
-    .option('--kv-cache-memory <MiB>', 'memory for keys and values', integer(1))
+    .option('--kv-cache-memory <MiB>', 'memory for keys and values; default: what fits and can be used', integer(1))
+    .option('--block-size <tokens>', 'tokens a block of the KV cache, where it has blocks', integer(1))
     .option('--max-queue <requests>', 'requests that may wait; one more gets 429', integer(1))
     .option('--grace <seconds>', 'how long running requests may go on after SIGTERM', number(0, 3600), 10)
     .action(serve);
@@ -46,10 +49,23 @@ async function serve(options: ServeOptions): Promise<void> {
   });
 }
 
-async function loadEngine({ engine, model, maxModelLen, maxQueue, kvCacheMemory }: ServeOptions): Promise<Engine> {
-  return createEngine(findEngine(engine).recipe, await loadModel(model), {
+async function loadEngine({
+  engine: name,
+  model,
+  maxModelLen,
+  maxQueue,
+  kvCacheMemory,
+  blockSize,
+}: ServeOptions): Promise<Engine> {
+  const engine = await createEngine(findEngine(name).recipe, await loadModel(model), {
     ...(maxModelLen !== undefined && { maxModelLen }),
     ...(maxQueue !== undefined && { maxQueue }),
     ...(kvCacheMemory !== undefined && { kvCacheMemoryMiB: kvCacheMemory }),
+    ...(blockSize !== undefined && { blockSize }),
+  });
+  if (blockSize === undefined || engine.pool.layout === 'paged') return engine;
+  await engine.close();
+  throw new RxllmError('RXLLM_OPTION_INVALID', `blockSize: the cache of ${name} has no blocks; leave it out.`, {
+    param: 'blockSize',
   });
 }

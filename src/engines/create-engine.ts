@@ -58,6 +58,7 @@ export async function createEngine(
     name: recipe.name,
     model,
     options,
+    pool: kv.pool,
     description: runner.description,
     stream: requests.stream,
     generate: (prompt, maxNewTokens, params, { signal } = {}) => {

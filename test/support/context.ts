@@ -27,6 +27,7 @@ export function virtualOptions(scheduler: SchedulerLike): EngineOptions {
     maxQueue: 8,
     maxModelLen: 64,
     kvCacheMemoryMiB: 1,
+    blockSize: 16,
     maxNumSeqs: 4,
     maxNumBatchedTokens: 16,
     maxPauseMs: 100,

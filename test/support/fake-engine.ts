@@ -85,6 +85,7 @@ export function fakeEngine(
     name: 'fake',
     model: textModel(generationDefaults),
     options: fakeOptions(),
+    pool: { layout: 'paged', blocks: 101, blockSize: 16 },
     description: 'scripted',
     stream,
     generate: async () => {

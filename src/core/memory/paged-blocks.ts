@@ -15,7 +15,7 @@ import { BYTES_PER_MIB, kvBytesPerToken } from './kv-bytes.ts';
 import { NO_PREFIX_CACHE } from './no-cache.ts';
 
 export interface PagedBlocksOptions {
-  /** Tokens a block. Default: 16. */
+  /** Tokens a block. Default: the engine's. */
   readonly blockSize?: number;
   /** Blocks of the pool, the trash block among them; absent: what `kvCacheMemoryMiB` holds and can be of use. */
   readonly blocks?: number;
@@ -27,8 +27,9 @@ export interface PagedBlocksOptions {
  * of their prompt, and one that writes to a shared block gets a copy of it first.
  * @throws RxllmError `RXLLM_OPTION_INVALID` when not even one block fits.
  */
-export function pagedBlocks({ blockSize = 16, blocks }: PagedBlocksOptions = {}): KvSlot {
+export function pagedBlocks({ blocks, ...given }: PagedBlocksOptions = {}): KvSlot {
   return (model, options) => {
+    const { blockSize = options.blockSize } = given;
     checkCount('blockSize', blockSize, 1);
     const useful = 1 + options.maxNumSeqs * Math.ceil(options.maxModelLen / blockSize);
     return new PagedBlocks(blocks ?? Math.min(useful, blocksThatFit(model, options, blockSize)), blockSize, options);
@@ -66,7 +67,6 @@ const NOTHING: Found = { tokens: 0, blocks: [] };
 export class PagedBlocks implements KvAllocator {
   readonly pool: KvPool;
   readonly maxSequenceTokens: number;
-  readonly prefixCache: PrefixCacheStats = NO_PREFIX_CACHE;
   protected readonly blocks: BlockPool;
   protected readonly holders = new Set<Sequence>();
 
@@ -83,6 +83,10 @@ export class PagedBlocks implements KvAllocator {
 
   get used(): number {
     return this.blocks.used;
+  }
+
+  get prefixCache(): PrefixCacheStats {
+    return NO_PREFIX_CACHE;
   }
 
   cachedTokens(sequence: Sequence): number {
