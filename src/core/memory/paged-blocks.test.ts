@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fakeModel, fakeOptions, fakeSequence } from '../../../test/support/fakes.ts';
-import type { Sequence } from '../contracts/index.ts';
+import type { KvAllocator, Sequence } from '../contracts/index.ts';
+import { loadConfigAndWeights } from '../model/load-model.ts';
 import { contiguousSlots } from './contiguous-slots.ts';
 import { pagedBlocks } from './paged-blocks.ts';
 
@@ -52,18 +53,25 @@ describe('size', () => {
     );
   });
 
-  test('64 MiB, maximum length 2,048, lengths around 200: ≥ 6 times as many sequences', () => {
-    const wide = fakeModel({ layers: 6, kvHeads: 4, headDim: 64 });
+  test('64 MiB, maximum length 2,048, lengths around 200, the embedded model: ≥ 6 times as many sequences', async () => {
+    const { config } = await loadConfigAndWeights('models/storyteller-12m');
     const options = fakeOptions({ kvCacheMemoryMiB: 64, maxModelLen: 2048, maxNumSeqs: 1000 });
-    const [contiguous, paged] = [contiguousSlots()(wide, options), pagedBlocks()(wide, options)];
-    const fitting = (kv: typeof paged) => {
+    /** Until none is left, and of the tokens that it took, how many hold nothing. */
+    const fill = (kv: KvAllocator) => {
+      let tokens = 0;
       for (let count = 0; ; count++) {
         const length = 150 + ((count * 37) % 101);
-        const sequence = fakeSequence(String(count), { tokens: Array<number>(length).fill(1) });
-        if (kv.reserve(sequence, length) === undefined) return count;
+        const room = kv.reserve(fakeSequence(`${count}`, { tokens: Array<number>(length).fill(1) }), length);
+        if (room === undefined) return { count, wasted: kv.used * kv.pool.blockSize - tokens };
+        tokens += length;
       }
     };
-    expect(fitting(paged)).toBeGreaterThanOrEqual(6 * fitting(contiguous));
+    const contiguous = fill(contiguousSlots()(fakeModel(config), options));
+    const paged = fill(pagedBlocks()(fakeModel(config), options));
+    expect(contiguous).toEqual({ count: 4, wasted: 7471 });
+    expect(paged).toEqual({ count: 39, wasted: 265 });
+    expect(paged.count).toBeGreaterThanOrEqual(6 * contiguous.count);
+    expect(paged.wasted).toBeLessThan(16 * paged.count);
   });
 });
 
