@@ -26,6 +26,7 @@ export function toStats({ waiting, running, kv }: EngineContext): OperatorFuncti
       paused,
       blocksUsed: kv.used,
       blocksTotal: kv.total,
+      prefixCache: kv.prefixCache,
       promptTokensPerS: (sum.prompt * 1000) / WINDOW_MS,
       outputTokensPerS: (sum.output * 1000) / WINDOW_MS,
       step: step.index,

@@ -24,6 +24,9 @@ export function checkBatch(batch: ForwardBatch, config: ModelConfig, pool: KvPoo
     }
     checkMemory(pool, row, start, end, blockTables[row] ?? []);
   }
+  if (pool.layout === 'contiguous' && new Set(blockTables.map(([slot]) => slot)).size !== rows) {
+    refuse('two rows have the same slot');
+  }
   let previous = -1;
   for (const index of logitsAt) {
     const row = Math.floor(index / width);

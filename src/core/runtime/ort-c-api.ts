@@ -12,6 +12,8 @@ export type TensorData = Float32Array | Int32Array;
 export type TensorDtype = 'float32' | 'int32' | 'int64';
 
 const ELEMENT_TYPE: Record<TensorDtype, number> = { float32: 1, int32: 6, int64: 7 };
+/** ONNX Runtime's kernels outgrow koffi's default of 128 KiB for asynchronous calls. */
+const STACK_BYTES = 8 << 20;
 const API_VERSION = 17;
 /** Errors come back as statuses; they need not be printed as well. */
 const LOG_FATAL_ONLY = 4;
@@ -71,8 +73,11 @@ export class OrtCApi {
   private readonly memory: Handle;
 
   constructor(path: string) {
-    // ORT's kernels outgrow koffi's default stack of 128 KiB for asynchronous calls.
-    koffi.config({ ...koffi.config(), sync_stack_size: 8 << 20, async_stack_size: 8 << 20 });
+    const settings = koffi.config();
+    // koffi refuses a change once any library is loaded through it, even one that changes nothing.
+    if ((settings.async_stack_size ?? 0) < STACK_BYTES) {
+      koffi.config({ ...settings, sync_stack_size: STACK_BYTES, async_stack_size: STACK_BYTES });
+    }
     const library = koffi.load(path);
     keepLoaded.push(library);
     const base = koffi.decode(library.func('void *OrtGetApiBase()')(), koffi.array('void *', 2)) as [Handle, Handle];

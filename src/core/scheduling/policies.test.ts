@@ -14,6 +14,7 @@ const state = (parts: Partial<SchedulerState>): SchedulerState => ({
   waiting: [],
   running: [],
   recompute: false,
+  cachedTokens: () => 0,
   options,
   ...parts,
 });
