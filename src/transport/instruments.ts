@@ -38,6 +38,8 @@ export function createInstruments() {
       'finished_reason',
     ]),
     preemptions: counter('num_preemptions', 'Times that a request lost its KV blocks to others.'),
+    prefixCacheQueries: counter('prefix_cache_queries', 'Prompt tokens looked up in the prefix cache.'),
+    prefixCacheHits: counter('prefix_cache_hits', 'Of those, tokens that were found.'),
     firstToken: histogram('time_to_first_token_seconds', 'From arrival to the first token.', FIRST_TOKEN_S),
     interToken: histogram('inter_token_latency_seconds', 'Between two tokens of a request.', TOKEN_S),
     tokenTime: histogram(

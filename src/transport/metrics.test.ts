@@ -74,6 +74,27 @@ describe('a metered engine', () => {
     }
   });
 
+  it('counts the tokens of an engine that gives only its result', async () => {
+    const whole = replyWith({ ttftMs: 0, tpotMs: 0 })().filter(({ type }) => type === 'queued' || type === 'finished');
+    const { engine, value } = metered(() => whole);
+    engine.stream(request).subscribe();
+    expect(await value(`prompt_tokens_total{${labels}}`)).toBe(7);
+    expect(await value(`generation_tokens_total{${labels}}`)).toBe(3);
+    expect(await value(`time_to_first_token_seconds_count{${labels}}`)).toBeUndefined();
+  });
+
+  it('counts what was looked up in the prefix cache', async () => {
+    const { value, stats$ } = metered(() => []);
+    const stats = { waiting: 0, running: 0, paused: 0, blocksUsed: 0, blocksTotal: 0 };
+    const rates = { promptTokensPerS: 0, outputTokensPerS: 0, step: 1 };
+    stats$.next({ ...stats, ...rates, prefixCache: { queries: 0, hits: 0 } });
+    expect(await value(`prefix_cache_queries_total{${labels}}`)).toBeUndefined();
+    stats$.next({ ...stats, ...rates, prefixCache: { queries: 40, hits: 16 } });
+    stats$.next({ ...stats, ...rates, prefixCache: { queries: 60, hits: 32 } });
+    expect(await value(`prefix_cache_queries_total{${labels}}`)).toBe(60);
+    expect(await value(`prefix_cache_hits_total{${labels}}`)).toBe(32);
+  });
+
   it('measures each subscription by itself', async () => {
     const { engine, value } = metered(() => say(['a']), { msPerEvent: 100 });
     const events = engine.stream(request);
