@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { addBench } from './bench.ts';
+import { addChapter } from './chapter.ts';
 import { addEngines } from './engines.ts';
+import { addExport } from './export.ts';
 import { addGenerate } from './generate.ts';
+import { addReplay } from './replay.ts';
 import { addServe } from './serve.ts';
 
 /** The command line. Errors are thrown, not exited with: `reportError` turns them into an exit code. */
@@ -10,7 +14,11 @@ export function createProgram(): Command {
   program.version(packageVersion()).exitOverride();
   addGenerate(program);
   addServe(program);
+  addReplay(program);
+  addBench(program);
   addEngines(program);
+  addExport(program);
+  addChapter(program);
   return program;
 }
 

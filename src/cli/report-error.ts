@@ -7,6 +7,8 @@ const OPTIONS: Readonly<Record<string, string>> = {
   kvCacheMemoryMiB: '--kv-cache-memory',
   blockSize: '--block-size',
   maxQueue: '--max-queue',
+  maxNumSeqs: '--max-num-seqs',
+  maxNumBatchedTokens: '--max-num-batched-tokens',
   prompt: '--prompt',
 };
 

@@ -1,7 +1,9 @@
 import { type AddressInfo, createServer } from 'node:net';
-import { firstValueFrom, Subject } from 'rxjs';
+import { filter, firstValueFrom, Subject } from 'rxjs';
 import { expect, it, vi } from 'vitest';
 import { fakeEngine, say } from '../../test/support/fake-engine.ts';
+import { scriptedEngine } from '../../test/support/scripted-engine.ts';
+import { TestSocket } from '../../test/support/socket.ts';
 import type { Engine } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { CliError } from './report-error.ts';
@@ -12,7 +14,7 @@ function start(load: () => Promise<Engine>, options: { graceMs?: number; port?: 
   const lines: string[] = [];
   const { graceMs = 60_000, port = 0 } = options;
   const print = (line: string) => lines.push(line);
-  const ended = runServer({ load, host: '127.0.0.1', port, graceMs, stop$, print });
+  const ended = runServer({ start: load, engine: 'fake', host: '127.0.0.1', port, graceMs, stop$, print });
   const address = () => vi.waitUntil(() => /http:\S+:\d+/.exec(lines.join('\n'))?.[0]);
   return { stop: () => stop$.next(), lines, ended, address };
 }
@@ -63,6 +65,47 @@ it('waits no longer than the grace period', async () => {
   await expect(running).rejects.toThrow();
   await ended;
   expect(engine.closed).toBe(true);
+});
+
+it('ends what is left after the grace period with a proper last message', async () => {
+  const { engine } = await scriptedEngine({ next: () => 3, delayMs: 20 });
+  const { stop, ended, address } = start(async () => engine, { graceMs: 50 });
+  const url = await address();
+  await vi.waitFor(async () => expect((await fetch(`${url}/health`)).status).toBe(200));
+  const endless = { prompt: 'abc', deadline_ms: 60_000 };
+  const post = (body: object) =>
+    fetch(`${url}/v1/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...endless, ...body }),
+    });
+  const socket = await new TestSocket(url).opened();
+  const streamed = await post({ stream: true });
+  const whole = post({});
+  socket.send({ type: 'generate', id: 'a', ...endless });
+  await firstValueFrom(engine.stats$.pipe(filter(({ waiting }) => waiting === 2)));
+  stop();
+  const events = (await streamed.text()).split('\n\n').filter((event) => event !== '');
+  expect(JSON.parse(events.at(-2)!.slice('data: '.length)).choices[0]).toMatchObject({
+    text: '',
+    finish_reason: 'abort',
+  });
+  expect(events.at(-1)).toBe('data: [DONE]');
+  expect(await (await whole).json()).toMatchObject({ choices: [{ finish_reason: 'abort' }] });
+  expect(await socket.end('a')).toMatchObject({ type: 'finished', finish_reason: 'abort' });
+  expect(await socket.closed).toBe(1001);
+  await ended;
+});
+
+it('stops at once while the model is loading, and lets go of it when it comes', async () => {
+  const engine = fakeEngine(() => []);
+  const loaded = new Subject<Engine>();
+  const { stop, ended, address } = start(() => firstValueFrom(loaded));
+  await address();
+  stop();
+  await ended;
+  loaded.next(engine);
+  await vi.waitFor(() => expect(engine.closed).toBe(true));
 });
 
 it('ends with the error when the model cannot be loaded', async () => {

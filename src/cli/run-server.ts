@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { firstValueFrom, type Observable } from 'rxjs';
 import type { Engine, KvPool } from '../core/contracts/index.ts';
+import { engines as allEngines, createEngineHost } from '../engines/index.ts';
 import { buildServer } from '../transport/index.ts';
 import { CliError } from './report-error.ts';
 
@@ -8,7 +9,10 @@ import { CliError } from './report-error.ts';
 const LAST_WORDS_MS = 1000;
 
 export interface ServerRun {
-  readonly load: () => Promise<Engine>;
+  /** Makes an engine from its name. */
+  readonly start: (name: string) => Promise<Engine>;
+  /** The first to serve. */
+  readonly engine: string;
   readonly host: string;
   readonly port: number;
   readonly apiKey?: string;
@@ -20,23 +24,28 @@ export interface ServerRun {
 
 /**
  * Listens, loads, serves, and resolves when it has shut down: new requests are refused, those under way get the grace
- * period, then the engine is closed. The port opens first, so that `/health` can tell that the model is loading.
+ * period, then the engine is closed, which ends what is left with `abort`. A stop while loading takes effect at once. The port opens first, so that `/health` can tell that the model is loading.
  * @throws CliError when it cannot listen; RxllmError when the model cannot be loaded
  */
-export async function runServer({ load, host, port, apiKey, graceMs, stop$, print }: ServerRun): Promise<void> {
-  let engine: Engine | undefined;
-  const app = buildServer({ engine: () => engine }, apiKey === undefined ? {} : { apiKey });
+export async function runServer(run: ServerRun): Promise<void> {
+  const { start, engine: first, host, port, apiKey, graceMs, stop$, print } = run;
+  const engines = createEngineHost(start);
+  const names = allEngines.map(({ recipe }) => recipe.name);
+  const app = buildServer(engines, { admin: { names, swap: engines.swap }, ...(apiKey !== undefined && { apiKey }) });
   const address = await listen(app, host, port);
   // Listened for from now on, so that a signal while the model is loading is not lost.
   const stopped = firstValueFrom(stop$);
   try {
     print(`Listening at ${address}, loading the model …`);
-    engine = await load();
+    const loading = engines.swap(first);
+    const engine = await Promise.race([loading, stopped.then(() => undefined)]);
+    // Loading cannot be stopped half-way: nothing waits for it but the process itself.
+    if (engine === undefined) return void engines.close();
     print(welcome(engine, address, apiKey !== undefined));
     await stopped;
     print('Shutting down: waiting for running requests …');
     await app.drain(graceMs);
-    await engine.close();
+    await engines.close();
     await app.drain(LAST_WORDS_MS);
   } finally {
     await app.close();
@@ -78,6 +87,7 @@ function welcome({ name, description, pool, model, options }: Engine, address: s
 Try it:
   curl -N ${address}/v1/chat/completions -H 'Content-Type: application/json'${key} -d '${body}'
 
-Or point any OpenAI client at ${address}/v1. There are also POST /v1/completions, GET /v1/models and GET /health.
+Or point any OpenAI client at ${address}/v1. There are also POST /v1/completions, /tokenize and /detokenize,
+GET /v1/models, /health and /metrics, PUT /admin/engine to swap the engine while it runs, and many token streams on one WebSocket at ${address.replace('http', 'ws')}/v1/stream.
 Ctrl-C stops the server.`;
 }

@@ -1,13 +1,17 @@
 import type { Command } from 'commander';
 import { fromEvent, merge } from 'rxjs';
-import type { Engine, EngineOptions } from '../core/contracts/index.ts';
+import type { Engine, EngineOptions, Model } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { loadModel } from '../core/model/load-model.ts';
-import { createEngine, findEngine } from '../engines/index.ts';
+import { createTurns } from '../core/runtime/turns.ts';
+import { createEngine, findEngine, findStages } from '../engines/index.ts';
 import { DEFAULT_ENGINE, EMBEDDED_MODEL, engineName, integer, modelDirectory, notEmpty, number } from './options.ts';
+import { recordedEngine } from './recorded-engine.ts';
 import { runServer } from './run-server.ts';
 
-interface ServeOptions extends Partial<Pick<EngineOptions, 'maxModelLen' | 'maxQueue'>> {
+type Limits = Pick<EngineOptions, 'maxModelLen' | 'maxQueue' | 'maxNumSeqs' | 'maxNumBatchedTokens'>;
+
+interface ServeOptions extends Partial<Limits> {
   readonly engine: string;
   readonly model: string;
   readonly host: string;
@@ -16,6 +20,7 @@ interface ServeOptions extends Partial<Pick<EngineOptions, 'maxModelLen' | 'maxQ
   readonly kvCacheMemory?: number;
   readonly blockSize?: number;
   readonly grace: number;
+  readonly record?: string;
 }
 
 /** `rxllm serve`: the OpenAI-compatible server. */
@@ -30,16 +35,24 @@ export function addServe(program: Command): void {
     .option('--api-key <key>', 'ask clients for this bearer token', notEmpty)
     .option('--max-model-len <tokens>', 'prompt and output together', integer(1))
     .option('--kv-cache-memory <MiB>', 'memory for keys and values; default: what fits and can be used', integer(1))
+    .option('--max-num-seqs <sequences>', 'how many run at once, where the engine batches', integer(1))
+    .option('--max-num-batched-tokens <tokens>', 'tokens of one step, prompt chunks and decoding rows', integer(1))
     .option('--block-size <tokens>', 'tokens a block of the KV cache, where it has blocks', integer(1))
     .option('--max-queue <requests>', 'requests that may wait; one more gets 429', integer(1))
     .option('--grace <seconds>', 'how long running requests may go on after SIGTERM', number(0, 3600), 10)
+    .option(
+      '--record <file>',
+      'write arrivals and plans, for `rxllm replay`; an engine swapped in writes to <file>.2, …',
+      notEmpty,
+    )
     .action(serve);
 }
 
 async function serve(options: ServeOptions): Promise<void> {
-  const { host, port, apiKey, grace } = options;
+  const { engine, host, port, apiKey, grace } = options;
   await runServer({
-    load: () => loadEngine(options),
+    start: engineStarter(options),
+    engine,
     host,
     port,
     ...(apiKey !== undefined && { apiKey }),
@@ -49,23 +62,35 @@ async function serve(options: ServeOptions): Promise<void> {
   });
 }
 
-async function loadEngine({
-  engine: name,
-  model,
-  maxModelLen,
-  maxQueue,
-  kvCacheMemory,
-  blockSize,
-}: ServeOptions): Promise<Engine> {
-  const engine = await createEngine(findEngine(name).recipe, await loadModel(model), {
+/** Engines over one model, whose forward passes take turns while one replaces the other. */
+function engineStarter(options: ServeOptions): (name: string) => Promise<Engine> {
+  const { maxModelLen, maxQueue, maxNumSeqs, maxNumBatchedTokens, kvCacheMemory, blockSize } = options;
+  const given: Partial<EngineOptions> = {
     ...(maxModelLen !== undefined && { maxModelLen }),
     ...(maxQueue !== undefined && { maxQueue }),
+    ...(maxNumSeqs !== undefined && { maxNumSeqs }),
+    ...(maxNumBatchedTokens !== undefined && { maxNumBatchedTokens }),
     ...(kvCacheMemory !== undefined && { kvCacheMemoryMiB: kvCacheMemory }),
     ...(blockSize !== undefined && { blockSize }),
-  });
-  if (blockSize === undefined || engine.pool.layout === 'paged') return engine;
-  await engine.close();
-  throw new RxllmError('RXLLM_OPTION_INVALID', `blockSize: the cache of ${name} has no blocks; leave it out.`, {
-    param: 'blockSize',
-  });
+  };
+  const share = createTurns();
+  let model: Promise<Model> | undefined;
+  let started = 0;
+  return async (name) => {
+    started += 1;
+    model ??= loadModel(options.model);
+    const { recipe } = findEngine(name);
+    const runtime = share(recipe.runtime);
+    // A recording is of one engine, and one that is swapped in begins its own.
+    const file = started === 1 || options.record === undefined ? options.record : `${options.record}.${started}`;
+    const engine =
+      file === undefined
+        ? await createEngine({ ...recipe, runtime }, await model, given)
+        : await recordedEngine(file, { ...findStages(name), runtime }, await model, given);
+    if (blockSize === undefined || started > 1 || engine.pool.layout === 'paged') return engine;
+    await engine.close();
+    throw new RxllmError('RXLLM_OPTION_INVALID', `blockSize: the cache of ${name} has no blocks; leave it out.`, {
+      param: 'blockSize',
+    });
+  };
 }

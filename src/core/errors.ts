@@ -21,6 +21,8 @@ const STATUS = {
   RXLLM_RUNTIME_UNAVAILABLE: 500,
   /** A forward pass failed. */
   RXLLM_RUNTIME_FAILED: 500,
+  /** A server that was started as a child process ended early or never got healthy. */
+  RXLLM_SERVER_UNAVAILABLE: 503,
 } as const;
 
 export type ErrorCode = keyof typeof STATUS;

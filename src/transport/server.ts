@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fastify, { type FastifyInstance } from 'fastify';
+import { admin, type EngineAdmin } from './admin.ts';
 import { requireApiKey } from './authentication.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { completions } from './completions.ts';
@@ -22,6 +23,8 @@ export interface ServerOptions {
   /** Milliseconds since 1970, for `created`. */
   readonly now?: () => number;
   readonly webSocket?: Partial<WebSocketLimits>;
+  /** Brings `/admin/engine`. */
+  readonly admin?: EngineAdmin;
 }
 
 const BODY_LIMIT = 1024 * 1024;
@@ -58,6 +61,7 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   app.register(completions, { source, now });
   app.register(tokenize, { source });
   app.register(websocket, { source, limits: webSocket });
+  if (options.admin) app.register(admin, { source, admin: options.admin, hasApiKey: apiKey !== undefined });
   return app;
 }
 

@@ -20,8 +20,8 @@ const added = (id: number, content: string, special: boolean) => ({
   normalized: false,
 });
 
-/** A tokenizer as Llama 2 has it: pieces with ▁ for space, bytes for all else, BOS added. */
-export function byteFallbackTokenizer(): Tokenizer {
+/** A tokenizer as Llama 2 has it: pieces with ▁ for space, bytes for all else, BOS added; without a chat template unless given. */
+export function byteFallbackTokenizer(template?: string): Tokenizer {
   const vocab = ['<s>', '</s>', ...byteTokens, ...pieces];
   const json = {
     added_tokens: [added(0, '<s>', true), added(1, '</s>', true), added(VOCAB - 1, '<think>', false)],
@@ -57,6 +57,6 @@ export function byteFallbackTokenizer(): Tokenizer {
       merges: [['▁', 'a'] as const, ['▁', '▁'] as const],
     },
   };
-  const chatTemplate = createChatTemplate({ source: undefined, bosToken: '<s>', eosToken: '</s>' });
+  const chatTemplate = createChatTemplate({ source: template, bosToken: '<s>', eosToken: '</s>' });
   return createTokenizer({ json, config: {}, chatTemplate, eosIds: [1] });
 }

@@ -42,9 +42,9 @@ export function llamaGraph(model: ModelWeights, strategy: AttentionStrategy, cac
 
   for (let layer = 0; layer < config.layers; layer++) {
     const name = `model.layers.${layer}`;
-    const { q, k, v, o } = projections(`${name}.self_attn`);
-    const qkv = weights.linear(normed, q, k, v);
-    const attended = weights.linear(attention.attend(layer, qkv), o);
+    const self = `${name}.self_attn`;
+    const qkv = weights.linear(normed, `${self}.q_proj`, `${self}.k_proj`, `${self}.v_proj`);
+    const attended = weights.linear(attention.attend(layer, qkv), `${self}.o_proj`);
     [normed, hidden] = addAndNorm(attended, hidden, `${name}.post_attention_layernorm`);
 
     const fed = swiglu(g, weights, normed, `${name}.mlp`);
@@ -60,13 +60,6 @@ export function llamaGraph(model: ModelWeights, strategy: AttentionStrategy, cac
   g.output(NAMES.logits, 'float32', ['wanted', config.vocab]);
   return g.build('llama');
 }
-
-const projections = (attention: string) => ({
-  q: `${attention}.q_proj`,
-  k: `${attention}.k_proj`,
-  v: `${attention}.v_proj`,
-  o: `${attention}.o_proj`,
-});
 
 /** down(silu(gate(x)) × up(x)) (GLU variants, 2020). QuickGelu is x × sigmoid(alpha x), so with alpha 1 it is SiLU. */
 function swiglu(g: OnnxBuilder, weights: GraphWeights, x: Edge, mlp: string): Edge {

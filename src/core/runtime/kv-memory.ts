@@ -1,4 +1,5 @@
 import type { BlockCopy, KvPool, ModelConfig } from '../contracts/index.ts';
+import { RxllmError } from '../errors.ts';
 import { KV_SIDES, type KvSide, poolInput, poolOutput } from '../graph/graph-inputs.ts';
 
 /** One layer's keys or values. */
@@ -18,7 +19,10 @@ export function graphPoolShape(
   return layout === 'paged' ? [blocks * kvHeads, blockSize, headDim] : [blocks, kvHeads, blockSize, headDim];
 }
 
-/** The memory of the pool: layer 0's keys and values, then layer 1's, and so on; none where nothing is cached. */
+/**
+ * The memory of the pool: layer 0's keys and values, then layer 1's, and so on; none where nothing is cached.
+ * @throws RxllmError `RXLLM_OPTION_INVALID` when it cannot be had
+ */
 export function allocatePool(pool: KvPool, { layers, kvHeads, headDim }: ModelConfig): readonly PoolPart[] {
   if (pool.layout === 'none') return [];
   const size = pool.blocks * kvHeads * pool.blockSize * headDim;
@@ -27,7 +31,13 @@ export function allocatePool(pool: KvPool, { layers, kvHeads, headDim }: ModelCo
     output: poolOutput(side, layer),
     data: new Float32Array(size),
   });
-  return Array.from({ length: layers }, (_, layer) => KV_SIDES.map((side) => part(side, layer))).flat();
+  try {
+    return Array.from({ length: layers }, (_, layer) => KV_SIDES.map((side) => part(side, layer))).flat();
+  } catch (cause) {
+    const mebibytes = Math.ceil((size * Float32Array.BYTES_PER_ELEMENT * layers * KV_SIDES.length) / 2 ** 20);
+    const message = `there is no memory for a KV cache of ${mebibytes} MiB; lower kvCacheMemoryMiB`;
+    throw new RxllmError('RXLLM_OPTION_INVALID', message, { param: 'kvCacheMemoryMiB', cause });
+  }
 }
 
 /** Carries out copies in the pool's memory, in order. */

@@ -187,6 +187,11 @@ describe('cancelling, errors and disposal', () => {
     }
   });
 
+  it('refuses a pool that no memory can hold', async () => {
+    const failing = start('paged', native, { layout: 'paged', blocks: 2 ** 40, blockSize: 16 });
+    await expect(failing).rejects.toMatchObject({ code: 'RXLLM_OPTION_INVALID', param: 'kvCacheMemoryMiB' });
+  });
+
   it.each([
     { name: 'native', runtime: native },
     { name: 'stock', runtime: stock },

@@ -21,18 +21,20 @@ export interface NativeOptions {
 /**
  * ONNX Runtime's C API: bindings are kept a shape, the pool is written in place, and passes that would block the event
  * loop for long run on another thread.
- * The slot rejects with RxllmError `RXLLM_RUNTIME_UNAVAILABLE`, and with `RXLLM_RUNTIME_FAILED` if the graph is refused.
+ * The slot rejects with RxllmError `RXLLM_RUNTIME_UNAVAILABLE`, `RXLLM_RUNTIME_FAILED` if the graph is refused,
+ * `RXLLM_OPTION_INVALID` for its options and for a pool that has no room.
  */
 export function native(options: NativeOptions = {}): ConfigRuntime {
   return async (graph, model, pool) => {
     const threads = threadCount(options.threads);
     const api = ortCApi();
+    const parts = allocatePool(pool, model.config);
     const session = api.createSession(graph.author('in-place'), {
       threads,
       spin: maySpin(options.spin),
       weightsDirectory: graph.weightsDirectory,
     });
-    return new NativeRunner(api, session, model.config, pool, threads);
+    return new NativeRunner(api, session, model.config, pool, parts, threads);
   };
 }
 
@@ -54,7 +56,7 @@ class NativeRunner implements ModelRunner {
   private readonly api: OrtCApi;
   private readonly session: Handle;
   private readonly pool: KvPool;
-  private readonly parts: readonly PoolPart[];
+  private parts: readonly PoolPart[];
   private readonly passes = new PassQueue<Logits>();
   private readonly shapes: LruCache<BoundShape>;
   /** Contiguous: tokens computed a slot. */
@@ -62,12 +64,19 @@ class NativeRunner implements ModelRunner {
   /** All shapes share it, since only the last pass's logits are valid. */
   private logits = new Float32Array(0);
 
-  constructor(api: OrtCApi, session: Handle, config: ModelConfig, pool: KvPool, threads: number) {
+  constructor(
+    api: OrtCApi,
+    session: Handle,
+    config: ModelConfig,
+    pool: KvPool,
+    parts: readonly PoolPart[],
+    threads: number,
+  ) {
     this.api = api;
     this.session = session;
     this.config = config;
     this.pool = pool;
-    this.parts = allocatePool(pool, config);
+    this.parts = parts;
     this.lengths = Array(pool.layout === 'contiguous' ? pool.blocks : 0).fill(0);
     this.shapes = new LruCache(KEPT_SHAPES, (shape) => this.release(shape));
     this.description = `native onnxruntime ${api.version}, ${threads} thread${threads === 1 ? '' : 's'}`;
@@ -90,6 +99,7 @@ class NativeRunner implements ModelRunner {
     return this.passes.close(() => {
       this.shapes.clear();
       this.api.releaseSession(this.session);
+      this.parts = [];
     });
   }
 

@@ -66,6 +66,8 @@ export interface SessionOptions {
 /** The part of ONNX Runtime's C API that a runner needs. There is one for the process (`ortCApi`). */
 export class OrtCApi {
   readonly version: string;
+  /** What was created and is not released yet; all of it outlives a runner that leaks. */
+  readonly live = { sessions: 0, bindings: 0, tensors: 0 };
   private readonly f: Functions;
   private readonly env: Handle;
   private readonly memory: Handle;
@@ -102,7 +104,9 @@ export class OrtCApi {
       this.check(f.AddSessionConfigEntry(options, 'session.intra_op.allow_spinning', spin ? '1' : '0'));
       const folderKey = 'session.model_external_initializers_file_folder_path';
       this.check(f.AddSessionConfigEntry(options, folderKey, weightsDirectory));
-      return this.create(f.CreateSessionFromArray, this.env, model, model.byteLength, options);
+      const session = this.create(f.CreateSessionFromArray, this.env, model, model.byteLength, options);
+      this.live.sessions += 1;
+      return session;
     } finally {
       f.ReleaseSessionOptions(options);
     }
@@ -113,7 +117,7 @@ export class OrtCApi {
     // Typed arrays under 64 bytes live on V8's heap and may move; asking for the buffer pins them.
     void data.buffer;
     const dims = BigInt64Array.from(shape, BigInt);
-    return this.create(
+    const value = this.create(
       this.f.CreateTensorWithDataAsOrtValue,
       this.memory,
       data,
@@ -122,10 +126,14 @@ export class OrtCApi {
       dims.length,
       ELEMENT_TYPE[dtype],
     );
+    this.live.tensors += 1;
+    return value;
   }
 
   createBinding(session: Handle): Handle {
-    return this.create(this.f.CreateIoBinding, session);
+    const binding = this.create(this.f.CreateIoBinding, session);
+    this.live.bindings += 1;
+    return binding;
   }
 
   bindInput(binding: Handle, name: string, value: Handle): void {
@@ -156,14 +164,17 @@ export class OrtCApi {
 
   releaseSession(session: Handle): void {
     this.f.ReleaseSession(session);
+    this.live.sessions -= 1;
   }
 
   releaseBinding(binding: Handle): void {
     this.f.ReleaseIoBinding(binding);
+    this.live.bindings -= 1;
   }
 
   releaseTensor(value: Handle): void {
     this.f.ReleaseValue(value);
+    this.live.tensors -= 1;
   }
 
   private create(call: Call, ...args: unknown[]): Handle {

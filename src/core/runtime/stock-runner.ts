@@ -18,11 +18,13 @@ export interface StockOptions {
 /**
  * onnxruntime-node as it comes. It computes on the thread that calls it, so the event loop stands still for each pass,
  * and it copies every output, so the graph returns new keys and values and JavaScript writes them into the pool.
- * The slot rejects with RxllmError `RXLLM_RUNTIME_FAILED` if the graph is refused.
+ * The slot rejects with RxllmError `RXLLM_RUNTIME_FAILED` if the graph is refused, `RXLLM_OPTION_INVALID` for
+ * its options and for a pool that has no room.
  */
 export function stock(options: StockOptions = {}): ConfigRuntime {
   return async (graph, model, pool) => {
     const threads = threadCount(options.threads);
+    const parts = allocatePool(pool, model.config);
     const session = await ort.InferenceSession.create(graph.author('returned'), {
       intraOpNumThreads: threads,
       logSeverityLevel: 4,
@@ -35,7 +37,7 @@ export function stock(options: StockOptions = {}): ConfigRuntime {
     }).catch((cause: unknown) => {
       throw new RxllmError('RXLLM_RUNTIME_FAILED', `ONNX Runtime: ${String(cause)}`, { cause });
     });
-    return new StockRunner(session, model.config, pool, threads);
+    return new StockRunner(session, model.config, pool, parts, threads);
   };
 }
 
@@ -46,16 +48,22 @@ class StockRunner implements ModelRunner {
   readonly description: string;
   private readonly session: ort.InferenceSession;
   private readonly pool: KvPool;
-  private readonly parts: readonly PoolPart[];
+  private parts: readonly PoolPart[];
   private readonly passes = new PassQueue<Logits>();
   /** Contiguous: tokens computed a slot. */
   private readonly lengths: number[];
 
-  constructor(session: ort.InferenceSession, config: ModelConfig, pool: KvPool, threads: number) {
+  constructor(
+    session: ort.InferenceSession,
+    config: ModelConfig,
+    pool: KvPool,
+    parts: readonly PoolPart[],
+    threads: number,
+  ) {
     this.session = session;
     this.config = config;
     this.pool = pool;
-    this.parts = allocatePool(pool, config);
+    this.parts = parts;
     this.lengths = Array(pool.layout === 'contiguous' ? pool.blocks : 0).fill(0);
     this.description = `stock onnxruntime-node ${ort.env.versions.node}, ${threads} thread${threads === 1 ? '' : 's'}`;
   }
@@ -73,7 +81,10 @@ class StockRunner implements ModelRunner {
   }
 
   dispose(): Promise<void> {
-    return this.passes.close(() => this.session.release());
+    return this.passes.close(async () => {
+      await this.session.release();
+      this.parts = [];
+    });
   }
 
   private async runBlocks(batch: ForwardBatch): Promise<Logits> {

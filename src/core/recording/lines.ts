@@ -1,0 +1,80 @@
+import type {
+  EngineOptions,
+  PlannedRow,
+  SamplingParams,
+  Sequence,
+  SequenceId,
+  Settled,
+  TokenEvent,
+  TokenId,
+} from '../contracts/index.ts';
+
+/** The options that a replay needs to plan the same steps. */
+export type RecordedOptions = Pick<
+  EngineOptions,
+  'maxQueue' | 'maxModelLen' | 'kvCacheMemoryMiB' | 'blockSize' | 'maxNumSeqs' | 'maxNumBatchedTokens' | 'maxPauseMs'
+>;
+
+/** What an engine was told and what it decided, a JSON line each. A change stands before the step that first sees it. */
+export type RecordLine =
+  | {
+      readonly type: 'engine';
+      readonly engine: string;
+      readonly model: string;
+      readonly seed: number;
+      readonly options: RecordedOptions;
+    }
+  | { readonly type: 'arrive'; readonly request: RecordedRequest }
+  /** `during`: while the next step's forward passes ran. */
+  | { readonly type: 'cancel' | 'abort'; readonly id: SequenceId; readonly during: boolean }
+  | { readonly type: 'pause'; readonly id: SequenceId; readonly at: number }
+  | { readonly type: 'resume'; readonly id: SequenceId }
+  | ({ readonly type: 'step'; readonly index: number; readonly now: number } & RecordedStep);
+
+/** A step that failed has neither rows nor events. */
+export interface RecordedStep {
+  readonly rows: readonly (readonly [SequenceId, PlannedRow['kind'], number])[];
+  readonly preempted: readonly SequenceId[];
+  readonly events: readonly (readonly [SequenceId, readonly TokenEvent[]])[];
+}
+
+export interface RecordedRequest {
+  readonly id: SequenceId;
+  readonly arrivedAt: number;
+  readonly tokens: readonly TokenId[];
+  readonly params: Omit<SamplingParams, 'logitBias'> & { readonly logitBias?: readonly (readonly [TokenId, number])[] };
+  readonly priority?: number;
+  readonly cacheSalt?: string;
+}
+
+export function recordedOptions(options: EngineOptions): RecordedOptions {
+  const { maxQueue, maxModelLen, kvCacheMemoryMiB, blockSize, maxNumSeqs, maxNumBatchedTokens, maxPauseMs } = options;
+  return { maxQueue, maxModelLen, kvCacheMemoryMiB, blockSize, maxNumSeqs, maxNumBatchedTokens, maxPauseMs };
+}
+
+export function recordedRequest({ id, arrivedAt, tokens, promptLength, params, request }: Sequence): RecordedRequest {
+  const { logitBias, ...rest } = params;
+  return {
+    id,
+    arrivedAt,
+    tokens: tokens.slice(0, promptLength),
+    params: logitBias ? { ...rest, logitBias: [...logitBias] } : rest,
+    ...(request.priority === undefined ? {} : { priority: request.priority }),
+    ...(request.cacheSalt === undefined ? {} : { cacheSalt: request.cacheSalt }),
+  };
+}
+
+/** What a step decided and told, without times, so that two runs of it can be compared. */
+export function recordedStep({ rows, preempted, events }: Settled): RecordedStep {
+  return {
+    rows: rows.map(({ sequence: { id }, kind, newTokens }) => [id, kind, newTokens]),
+    preempted: preempted.map(({ id }) => id),
+    events: [...events].map(([id, told]) => [id, told.map(withoutTimes)]),
+  };
+}
+
+function withoutTimes(event: TokenEvent): TokenEvent {
+  if (event.type !== 'finished') return event;
+  const metrics = { ...event.result.metrics, throughput: 0, ttftMs: 0, tpotMs: 0 };
+  return { type: 'finished', result: { ...event.result, metrics } };
+}

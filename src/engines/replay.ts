@@ -1,0 +1,137 @@
+import { firstValueFrom, of, tap } from 'rxjs';
+import type {
+  EngineContext,
+  Model,
+  Observer,
+  Sequence,
+  SequenceId,
+  StagedRecipe,
+  Tick,
+} from '../core/contracts/index.ts';
+import { RxllmError } from '../core/errors.ts';
+import { type RecordedRequest, type RecordedStep, type RecordLine, recordedStep } from '../core/recording/lines.ts';
+import { createRandom } from '../core/sampling/random.ts';
+import { createSequence } from '../operators/tokenize.ts';
+import { compose } from './compose.ts';
+import { resolveOptions } from './options.ts';
+import { observe } from './swap.ts';
+
+/** The first step in which the run differs from its recording. */
+export interface Parting {
+  readonly index: number;
+  readonly recorded: RecordedStep;
+  readonly replayed: RecordedStep;
+}
+
+export interface Replayed {
+  readonly steps: number;
+  readonly parting?: Parting;
+}
+
+/**
+ * Takes the steps of a recording again, with the arrivals, cancels and pauses at the places where they were, and compares
+ * what each step plans and tells. Time is the recording's, so a policy that looks at the clock decides alike.
+ * @throws RxllmError `RXLLM_INVALID_REQUEST` when the lines are no recording
+ */
+export async function replay(recipe: StagedRecipe, model: Model, lines: readonly RecordLine[]): Promise<Replayed> {
+  const [header, ...rest] = lines;
+  if (header?.type !== 'engine') {
+    throw new RxllmError('RXLLM_INVALID_REQUEST', 'The recording does not begin with its "engine" line.');
+  }
+  let now = 0;
+  const { schedule } = resolveOptions(model, {}).clock;
+  const options = resolveOptions(model, {
+    ...header.options,
+    clock: { now: () => now, schedule },
+    random: createRandom(header.seed),
+  });
+  const kv = recipe.kv(model, options);
+  const runner = await recipe.runtime(recipe.model(model, kv.pool.layout), model, kv.pool);
+  const context: EngineContext = { options, model, runner, kv, waiting: [], running: [] };
+  const sequences = new Map<SequenceId, Sequence>();
+  const find = (id: SequenceId): Sequence => {
+    const sequence = sequences.get(id);
+    if (sequence) return sequence;
+    throw new RxllmError('RXLLM_INVALID_REQUEST', `The recording speaks of "${id}", which has not arrived.`);
+  };
+
+  /** What happened while the passes of the coming step ran. */
+  let during: (() => void)[] = [];
+  const meanwhile: Observer = <T extends Tick>(_: EngineContext, stage: string) =>
+    tap<T>(() => {
+      if (stage !== 'decode') return;
+      for (const happen of during.splice(0)) happen();
+    });
+  const stages = compose(observe(recipe, meanwhile), context);
+
+  try {
+    let steps = 0;
+    for (const line of rest) {
+      switch (line.type) {
+        case 'arrive':
+          now = line.request.arrivedAt;
+          sequences.set(line.request.id, arrive(line.request, context));
+          break;
+        case 'cancel':
+        case 'abort': {
+          const end = () => leave(find(line.id), line.type, context);
+          if (line.during) during.push(end);
+          else end();
+          break;
+        }
+        case 'pause':
+          Object.assign(find(line.id), { phase: 'paused', pausedAt: line.at });
+          break;
+        case 'resume': {
+          const sequence = find(line.id);
+          sequence.phase = context.running.includes(sequence) ? 'running' : 'waiting';
+          sequence.pausedAt = undefined;
+          break;
+        }
+        case 'step': {
+          if (line.rows.length === 0 && line.events.length === 0 && line.preempted.length === 0) break;
+          now = line.now;
+          const step = await firstValueFrom(of({ index: line.index, now }).pipe(stages));
+          during = [];
+          steps += 1;
+          const { rows, preempted, events } = line;
+          const [recorded, replayed] = [{ rows, preempted, events }, recordedStep(step)];
+          if (JSON.stringify(recorded) !== JSON.stringify(replayed)) {
+            return { steps, parting: { index: line.index, recorded, replayed } };
+          }
+          break;
+        }
+        case 'engine':
+          throw new RxllmError('RXLLM_INVALID_REQUEST', 'The recording has a second "engine" line.');
+      }
+    }
+    return { steps };
+  } finally {
+    await runner.dispose();
+  }
+}
+
+function arrive({ id, tokens, params, priority, cacheSalt }: RecordedRequest, context: EngineContext): Sequence {
+  const { logitBias, ...rest } = params;
+  const request = {
+    id,
+    prompt: tokens,
+    params: logitBias ? { ...rest, logitBias: new Map(logitBias) } : rest,
+    ...(priority === undefined ? {} : { priority }),
+    ...(cacheSalt === undefined ? {} : { cacheSalt }),
+  };
+  const sequence = createSequence(request, [...tokens], context);
+  context.waiting.push(sequence);
+  return sequence;
+}
+
+/** As `requests` does it: out of the queue at once, out of the batch when the step settles or the next one begins. */
+function leave(sequence: Sequence, how: 'cancel' | 'abort', { waiting, running, kv }: EngineContext): void {
+  if (running.includes(sequence)) {
+    if (how === 'abort') sequence.finish = 'abort';
+    else sequence.phase = 'cancelled';
+    return;
+  }
+  waiting.splice(waiting.indexOf(sequence), 1);
+  kv.free(sequence);
+}

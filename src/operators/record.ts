@@ -1,0 +1,63 @@
+import { type MonoTypeOperatorFunction, tap } from 'rxjs';
+import type { EngineContext, Observer, Planned, Sequence, Settled, StepStage, Tick } from '../core/contracts/index.ts';
+import { type RecordLine, recordedRequest, recordedStep } from '../core/recording/lines.ts';
+
+/**
+ * Writes what reaches the scheduler of one engine and what it decides, a line each, for `replay`. It only looks: who is
+ * new in queue and batch has arrived, and who is gone without having finished was cancelled.
+ *
+ *     schedule  record    …   meter   record
+ *     --s-------s-------------m-------m------
+ *               arrive, …             step
+ */
+export function record(write: (line: RecordLine) => void): Observer {
+  /** Everyone in queue and batch, with whether the reader was behind when last seen. */
+  const known = new Map<Sequence, boolean>();
+  /** A step that was planned and has not settled: if the next one is planned first, it failed. */
+  let open: Tick | undefined;
+
+  const leave = (sequence: Sequence, type: 'cancel' | 'abort', during: boolean) => {
+    known.delete(sequence);
+    write({ type, id: sequence.id, during });
+  };
+
+  const planned = ({ waiting, running }: EngineContext, { index, now, ended }: Planned) => {
+    if (open) write({ type: 'step', ...open, rows: [], preempted: [], events: [] });
+    open = { index, now };
+    const present = [...waiting, ...running];
+    for (const sequence of [...known.keys()]) {
+      if (ended.includes(sequence)) leave(sequence, 'abort', false);
+      else if (!present.includes(sequence)) leave(sequence, 'cancel', false);
+    }
+    const arrived = present.filter((sequence) => !known.has(sequence));
+    arrived.sort((a, b) => a.arrivedAt - b.arrivedAt);
+    for (const sequence of arrived) {
+      known.set(sequence, false);
+      write({ type: 'arrive', request: recordedRequest(sequence) });
+    }
+    for (const [sequence, wasPaused] of known) {
+      const paused = sequence.phase === 'paused';
+      if (paused === wasPaused) continue;
+      known.set(sequence, paused);
+      const { id, pausedAt = now } = sequence;
+      write(paused ? { type: 'pause', id, at: pausedAt } : { type: 'resume', id });
+    }
+  };
+
+  const settled = ({ waiting, running }: EngineContext, step: Settled) => {
+    for (const sequence of [...known.keys()]) {
+      if (waiting.includes(sequence) || running.includes(sequence)) continue;
+      if (!step.ended.includes(sequence)) leave(sequence, 'cancel', true);
+      else if (sequence.finish === 'abort') leave(sequence, 'abort', true);
+      else known.delete(sequence);
+    }
+    open = undefined;
+    write({ type: 'step', index: step.index, now: step.now, ...recordedStep(step) });
+  };
+
+  return <T extends Tick>(context: EngineContext, stage: StepStage): MonoTypeOperatorFunction<T> =>
+    tap((step) => {
+      if (stage === 'schedule') planned(context, step as unknown as Planned);
+      if (stage === 'meter') settled(context, step as unknown as Settled);
+    });
+}

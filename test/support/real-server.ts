@@ -1,0 +1,209 @@
+import { request as httpRequest } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import { VirtualTimeScheduler } from 'rxjs';
+import { vi } from 'vitest';
+import type {
+  Engine,
+  EngineOptions,
+  EngineStats,
+  KvAllocator,
+  Model,
+  StagedRecipe,
+  TokenId,
+} from '../../src/core/contracts/index.ts';
+import { contiguousSlots } from '../../src/core/memory/contiguous-slots.ts';
+import { loadModel } from '../../src/core/model/load-model.ts';
+import { type Script, type ScriptedRunner, scriptedRuntime } from '../../src/core/runtime/scripted-runner.ts';
+import { createEngine } from '../../src/engines/create-engine.ts';
+import { kvCache } from '../../src/engines/kv-cache.ts';
+import { swap } from '../../src/engines/swap.ts';
+import { buildServer, type ServerOptions } from '../../src/transport/server.ts';
+import { modelDirectory } from './models.ts';
+import { TestSocket } from './socket.ts';
+
+export const embeddedModel = (): Promise<Model> => loadModel(modelDirectory('storyteller-12m'));
+
+/** A reply or a chunk: only what tests look at. */
+export interface Reply {
+  readonly object: string;
+  readonly choices: readonly {
+    readonly index: number;
+    readonly text?: string;
+    readonly message?: { readonly role: string; readonly content: string };
+    readonly delta?: { readonly role?: string; readonly content?: string };
+    readonly logprobs: unknown;
+    readonly finish_reason: string | null;
+  }[];
+  readonly usage?: {
+    readonly prompt_tokens: number;
+    readonly completion_tokens: number;
+    readonly total_tokens: number;
+  };
+  readonly tokens: readonly TokenId[];
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly code: string;
+    readonly param: string | null;
+  };
+}
+
+/** A server on a port of its own, and what a client does with it. */
+export interface RealServer {
+  readonly engine: Engine;
+  readonly app: FastifyInstance;
+  readonly address: string;
+  /** The latest of the engine's stats. */
+  stats(): EngineStats | undefined;
+  fetch(path: string, body: object, init?: RequestInit): Promise<Response>;
+  post(
+    path: string,
+    body: object,
+  ): Promise<{ readonly status: number; readonly headers: Headers; readonly body: Reply }>;
+  /** The data of each event; the last is `[DONE]` where the reply ends well. */
+  events(path: string, body: object): Promise<string[]>;
+  /** An open socket at `/v1/stream`. */
+  socket(): Promise<TestSocket>;
+  close(): Promise<void>;
+}
+
+export async function serveEngine(engine: Engine, options?: ServerOptions): Promise<RealServer> {
+  const app = buildServer({ engine: () => engine }, options);
+  const address = await app.listen({ port: 0, host: '127.0.0.1' });
+  let latest: EngineStats | undefined;
+  engine.stats$.subscribe((stats) => {
+    latest = stats;
+  });
+  const send = (path: string, body: object, init: RequestInit = {}) =>
+    fetch(address + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      ...init,
+    });
+  return {
+    engine,
+    app,
+    address,
+    stats: () => latest,
+    fetch: send,
+    post: async (path, body) => {
+      const reply = await send(path, body);
+      return { status: reply.status, headers: reply.headers, body: (await reply.json()) as Reply };
+    },
+    events: async (path, body) => eventData(await (await send(path, { ...body, stream: true })).text()),
+    socket: () => new TestSocket(address).opened(),
+    close: async () => {
+      await app.close();
+      await engine.close();
+    },
+  };
+}
+
+/** The data of the events in a whole event stream. */
+export function eventData(text: string): string[] {
+  return text
+    .split('\n\n')
+    .filter((event) => event !== '')
+    .map((event) => event.replace(/^data: /, ''));
+}
+
+/** The chunks of a stream, parsed. */
+export const chunksOf = (events: readonly string[]): Reply[] =>
+  events.filter((event) => event !== '[DONE]').map((event) => JSON.parse(event));
+
+/** The real server on the embedded model. */
+export async function serveEmbedded(
+  options: Partial<EngineOptions> = {},
+  change: Partial<Omit<StagedRecipe, 'kind' | 'name'>> = {},
+): Promise<RealServer> {
+  return serveEngine(
+    await createEngine(swap(kvCache, { name: kvCache.name, ...change }), await embeddedModel(), options),
+  );
+}
+
+export interface ScriptedServer extends RealServer {
+  readonly runner: ScriptedRunner;
+  readonly kv: KvAllocator;
+}
+
+/** The real engine and server on a script, with the tokenizer of `model` (the embedded one). */
+export async function serveScript(
+  script: Script,
+  {
+    model,
+    options = {},
+    ...change
+  }: { model?: Model; options?: Partial<EngineOptions> } & Partial<Omit<StagedRecipe, 'kind' | 'model'>> = {},
+): Promise<ScriptedServer> {
+  const runtime = scriptedRuntime(script);
+  const kvs: KvAllocator[] = [];
+  const recipe = swap(kvCache, {
+    name: 'scripted',
+    runtime,
+    ...change,
+    kv: (...args) => {
+      const kv = (change.kv ?? contiguousSlots({ slots: 1 }))(...args);
+      kvs.push(kv);
+      return kv;
+    },
+  });
+  const engine = await createEngine(recipe, model ?? (await embeddedModel()), options);
+  return { ...(await serveEngine(engine)), runner: runtime.runners[0]!, kv: kvs[0]! };
+}
+
+/** A script whose passes take until `pass()` ends them, which waits for one to begin. */
+export function steppedBy(script: Script) {
+  const clock = new VirtualTimeScheduler();
+  const isRunning = () => clock.actions.length > 0;
+  return {
+    script: { ...script, clock, delayMs: 1 },
+    isRunning,
+    pass: async () => {
+      await vi.waitUntil(isRunning, 10_000);
+      clock.flush();
+    },
+  };
+}
+
+/** A request on a connection of its own, whose client can go away. */
+export function leavingClient({ address }: RealServer, path: string, body: object) {
+  const request = httpRequest(address + path, {
+    method: 'POST',
+    agent: false,
+    headers: { 'content-type': 'application/json' },
+  });
+  let received = '';
+  request.on('response', (response) => response.on('data', (data) => (received += data)).on('error', () => {}));
+  request.on('error', () => {});
+  request.end(JSON.stringify(body));
+  return {
+    events: () => eventData(received),
+    leave: () => {
+      request.destroy();
+    },
+  };
+}
+
+/** Resolves when no client is connected any more, as far as the server knows. */
+export async function allGone({ app }: RealServer): Promise<void> {
+  await vi.waitUntil(
+    () => new Promise<boolean>((resolve) => app.server.getConnections((_, count) => resolve(count === 0))),
+    10_000,
+  );
+}
+
+/** Resolves when the event loop has turned so often: an engine that still ran would have begun a step. */
+export async function turns(count = 20): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** The embedded model's token of each byte, one by one, however its tokenizer would join them: ids from 4, in GPT-2's order. */
+export function byteTokens(bytes: string | readonly number[]): TokenId[] {
+  const list = typeof bytes === 'string' ? [...Buffer.from(bytes)] : bytes;
+  return list.map((byte) => 4 + BYTE_ORDER.indexOf(byte));
+}
+
+const isPrintable = (byte: number) => (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
+const ALL_BYTES = Array.from({ length: 256 }, (_, byte) => byte);
+const BYTE_ORDER = [...ALL_BYTES.filter(isPrintable), ...ALL_BYTES.filter((byte) => !isPrintable(byte))];
