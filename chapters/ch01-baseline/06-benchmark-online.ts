@@ -5,6 +5,7 @@ import { args, size } from '../support/args.ts';
 const runs = size(20, 2);
 const progress = createProgress('online', runs);
 const nodeArgs = serveCommand(['--engine', 'baseline', '--model', args.model]);
+// On a port that is free; the child is stopped when the function settles, and when this process is interrupted.
 await withServer({ nodeArgs }, async ({ url }) => {
   const { results } = await measurePrompt(
     [behindHttp('baseline', url)],
