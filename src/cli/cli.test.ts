@@ -37,7 +37,9 @@ it('generates the reference’s ids as one line of JSON', async () => {
 it('exits 2 with the reason on stderr when the command line is wrong', async () => {
   const { stdout, stderr, code } = await finish(rxllm('generate', '--prompt', 'x', '--engine', 'warp'));
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toContain("error: option '--engine <name>' argument 'warp' is invalid. Allowed: kv-cache");
+  expect(stderr).toContain(
+    "error: option '--engine <name>' argument 'warp' is invalid. Allowed: baseline, generate-loop",
+  );
 });
 
 it('serves, and exits 0 by itself on SIGTERM after the running request', async () => {

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addBench } from './bench.ts';
+import { addChapter } from './chapter.ts';
 import { addEngines } from './engines.ts';
+import { addExport } from './export.ts';
 import { addGenerate } from './generate.ts';
 import { addReplay } from './replay.ts';
 import { addServe } from './serve.ts';
@@ -15,6 +17,8 @@ export function createProgram(): Command {
   addReplay(program);
   addBench(program);
   addEngines(program);
+  addExport(program);
+  addChapter(program);
   return program;
 }
 

@@ -3,7 +3,7 @@ import { fromEvent, merge } from 'rxjs';
 import type { Engine, EngineOptions, Model } from '../core/contracts/index.ts';
 import { loadModel } from '../core/model/load-model.ts';
 import { createTurns } from '../core/runtime/turns.ts';
-import { createEngine, findEngine } from '../engines/index.ts';
+import { createEngine, findEngine, findStages } from '../engines/index.ts';
 import { DEFAULT_ENGINE, EMBEDDED_MODEL, engineName, integer, modelDirectory, notEmpty, number } from './options.ts';
 import { recordedEngine } from './recorded-engine.ts';
 import { runServer } from './run-server.ts';
@@ -76,10 +76,10 @@ function engineStarter(options: ServeOptions): (name: string) => Promise<Engine>
     started += 1;
     model ??= loadModel(options.model);
     const { recipe } = findEngine(name);
-    const shared = { ...recipe, runtime: share(recipe.runtime) };
-    if (options.record === undefined) return createEngine(shared, await model, given);
+    const runtime = share(recipe.runtime);
+    if (options.record === undefined) return createEngine({ ...recipe, runtime }, await model, given);
     // A recording is of one engine, and one that is swapped in begins its own.
     const file = started === 1 ? options.record : `${options.record}.${started}`;
-    return recordedEngine(file, shared, await model, given);
+    return recordedEngine(file, { ...findStages(name), runtime }, await model, given);
   };
 }

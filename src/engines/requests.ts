@@ -42,10 +42,7 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       });
     }
     if (waiting.length >= options.maxQueue) {
-      throw new RxllmError(
-        'RXLLM_QUEUE_FULL',
-        `The queue is full: ${waiting.length} requests wait (maxQueue, --max-queue). Try again later.`,
-      );
+      throw queueFull(waiting.length);
     }
     routes.set(sequence.id, { sequence, reader });
     waiting.push(sequence);
@@ -139,4 +136,11 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       for (const { sequence } of [...routes.values()]) abort(sequence);
     },
   };
+}
+
+export function queueFull(waiting: number): RxllmError {
+  return new RxllmError(
+    'RXLLM_QUEUE_FULL',
+    `The queue is full: ${waiting} requests wait (maxQueue, --max-queue). Try again later.`,
+  );
 }

@@ -187,6 +187,13 @@ describe('SSE', () => {
     ]);
   });
 
+  it('sends the text of an engine that gives only its result', async () => {
+    const { post } = serve(() => say(['Hel', 'lo']).filter(({ type }) => type === 'queued' || type === 'finished'));
+    const reply = await post({ messages, stream: true });
+    const deltas = chunks(reply.payload).map(({ choices }) => choices[0].delta);
+    expect(deltas).toEqual([{ role: 'assistant', content: '' }, { content: 'Hello' }, {}]);
+  });
+
   it('sends one usage chunk, with the totals of the JSON reply, when asked', async () => {
     const { post } = serve(() => say(['Hel', 'lo']));
     const whole = (await post({ messages })).json();

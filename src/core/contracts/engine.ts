@@ -104,3 +104,15 @@ export interface StagedRecipe extends Stages {
   /** `profile()`, `record()`: behind each stage, in this order. */
   readonly observers: readonly Observer[];
 }
+
+/** Chapter 1: one box from text to result, with nothing to swap inside. It keeps no keys and values between passes. */
+export interface OpaqueRecipe {
+  readonly kind: 'opaque';
+  readonly name: string;
+  readonly exact: boolean;
+  readonly model: ModelSlot;
+  readonly runtime: RuntimeSlot;
+  readonly box: Slot<GenerateRequest, GenerateResult>;
+}
+
+export type Recipe = StagedRecipe | OpaqueRecipe;
