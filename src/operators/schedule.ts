@@ -19,7 +19,14 @@ export const schedule =
       const { waiting, running, kv, options } = context;
       const ended = sweep(context);
       const paused = takeFromStalled(context, tick.now);
-      const state = { now: tick.now, waiting, running, recompute: kv.pool.layout === 'none', options };
+      const state = {
+        now: tick.now,
+        waiting,
+        running,
+        recompute: kv.pool.layout === 'none',
+        replaysDecodes: kv.pool.layout === 'contiguous',
+        options,
+      };
       const { admitted, rows, wakeAt = Number.POSITIVE_INFINITY } = policy(state);
       for (const sequence of admitted) {
         waiting.splice(waiting.indexOf(sequence), 1);

@@ -9,6 +9,8 @@ export interface SchedulerState {
   readonly running: readonly Sequence[];
   /** Nothing is kept between steps, so each step runs a sequence from its first token. */
   readonly recompute: boolean;
+  /** The kernel of one token rounds otherwise than that of many: what was decoded once must be decoded again. */
+  readonly replaysDecodes: boolean;
   readonly options: EngineOptions;
 }
 
@@ -27,9 +29,15 @@ export type Policy = (state: SchedulerState) => Plan;
 export const isReady = ({ phase }: Sequence): boolean => phase === 'running' || phase === 'waiting';
 
 /** The row with which a sequence goes on: one decode token, or up to `limit` tokens of what is not computed yet. */
-export function nextRow(sequence: Sequence, { recompute }: SchedulerState, limit: number): PlannedRow {
-  const remaining = sequence.tokens.length - sequence.computed;
-  const decoding = sequence.tokens.length > sequence.promptLength && (recompute || remaining === 1);
+export function nextRow(sequence: Sequence, state: SchedulerState, limit: number): PlannedRow {
+  const { recompute, replaysDecodes } = state;
+  const { tokens, promptLength, computed } = sequence;
+  const remaining = tokens.length - computed;
+  if (replaysDecodes && tokens.length > promptLength) {
+    if (computed >= promptLength) return { sequence, kind: 'decode', newTokens: 1 };
+    return { sequence, kind: 'prefill', newTokens: Math.min(promptLength - computed, limit) };
+  }
+  const decoding = tokens.length > promptLength && (recompute || remaining === 1);
   return decoding
     ? { sequence, kind: 'decode', newTokens: remaining }
     : { sequence, kind: 'prefill', newTokens: recompute ? remaining : Math.min(remaining, limit) };
