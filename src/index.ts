@@ -10,6 +10,8 @@ export { ropeTables } from './core/graph/rope.ts';
 export { contiguousSlots } from './core/memory/contiguous-slots.ts';
 export { kvBytesPerToken } from './core/memory/kv-bytes.ts';
 export { noCache } from './core/memory/no-cache.ts';
+export { type PagedBlocksOptions, pagedBlocks } from './core/memory/paged-blocks.ts';
+export { type PrefixCachedOptions, prefixCached } from './core/memory/prefix-cached.ts';
 export { loadModel } from './core/model/load-model.ts';
 export { autoRuntime } from './core/runtime/auto-runtime.ts';
 export { native } from './core/runtime/native-runner.ts';

@@ -35,7 +35,7 @@ const { positionals, values } = parseArgs({
 const [directory] = positionals;
 if (!directory || !values.peers)
   throw new Error('usage: bench/peers/rxllm.ts MODEL_DIR --peers PEERS_DIR [--engine NAME]');
-process.env['RXLLM_THREADS'] = values.threads;
+Object.assign(process.env, { RXLLM_THREADS: values.threads });
 
 const plan = (await import(pathToFileURL(resolve(values.peers, 'common.mjs')).href)) as Plan;
 const model = await loadModel(directory);

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { engines } from '../engines/index.ts';
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url));
 
@@ -37,9 +38,8 @@ it('generates the reference’s ids as one line of JSON', async () => {
 it('exits 2 with the reason on stderr when the command line is wrong', async () => {
   const { stdout, stderr, code } = await finish(rxllm('generate', '--prompt', 'x', '--engine', 'warp'));
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toContain(
-    "error: option '--engine <name>' argument 'warp' is invalid. Allowed: baseline, generate-loop",
-  );
+  const allowed = engines.map(({ recipe }) => recipe.name).join(', ');
+  expect(stderr).toBe(`error: option '--engine <name>' argument 'warp' is invalid. Allowed: ${allowed}.\n`);
 });
 
 it('serves, and exits 0 by itself on SIGTERM after the running request', async () => {

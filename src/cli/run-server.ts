@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { firstValueFrom, type Observable } from 'rxjs';
-import type { Engine } from '../core/contracts/index.ts';
+import type { Engine, KvPool } from '../core/contracts/index.ts';
 import { engines as allEngines, createEngineHost } from '../engines/index.ts';
 import { buildServer } from '../transport/index.ts';
 import { CliError } from './report-error.ts';
@@ -67,7 +67,14 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
   }
 }
 
-function welcome({ name, description, model, options }: Engine, address: string, withKey: boolean): string {
+/** What the pool can give out: block 0 of a paged one is for padding. */
+function memory({ layout, blocks, blockSize }: KvPool): string {
+  const usable = layout === 'paged' ? blocks - 1 : blocks;
+  const unit = layout === 'paged' ? 'blocks' : 'regions';
+  return `${usable} ${unit} of ${blockSize} tokens: ${usable * blockSize} tokens`;
+}
+
+function welcome({ name, description, pool, model, options }: Engine, address: string, withKey: boolean): string {
   const key = withKey ? " -H 'Authorization: Bearer YOUR_KEY'" : '';
   const body =
     '{"messages":[{"role":"user","content":"Tell me a story about a brave cat."}],"max_tokens":200,"stream":true}';
@@ -75,6 +82,7 @@ function welcome({ name, description, model, options }: Engine, address: string,
   model    ${model.name}, up to ${options.maxModelLen} tokens
   engine   ${name}
   runtime  ${description}
+  memory   ${memory(pool)}
 
 Try it:
   curl -N ${address}/v1/chat/completions -H 'Content-Type: application/json'${key} -d '${body}'

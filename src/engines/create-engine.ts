@@ -41,6 +41,7 @@ export async function createEngine(recipe: Recipe, model: Model, given: Partial<
     name: recipe.name,
     model,
     options,
+    pool: kv.pool,
     description: runner.description,
     stream,
     generate: (prompt, maxNewTokens, params, { signal } = {}) => {

@@ -4,6 +4,8 @@ export { createEngine } from './create-engine.ts';
 export { createEngineHost, type EngineHost } from './engine-host.ts';
 export { generateLoop } from './generate-loop.ts';
 export { kvCache } from './kv-cache.ts';
+export { paged } from './paged-attention.ts';
+export { prefixCaching } from './prefix-caching.ts';
 export { type EngineEntry, engines, findEngine, findStages } from './registry.ts';
 export { type Parting, type Replayed, replay } from './replay.ts';
 export { staticBatch } from './static-batching.ts';

@@ -4,6 +4,8 @@ import { baseline } from './baseline.ts';
 import { continuous } from './continuous-batching.ts';
 import { generateLoop } from './generate-loop.ts';
 import { kvCache } from './kv-cache.ts';
+import { paged } from './paged-attention.ts';
+import { prefixCaching } from './prefix-caching.ts';
 import { staticBatch } from './static-batching.ts';
 import { transformer } from './transformer.ts';
 
@@ -24,6 +26,8 @@ export const engines: readonly EngineEntry[] = [
   { recipe: kvCache, chapter: 4, question: 'Why is decode slow?' },
   { recipe: staticBatch, chapter: 5, question: 'How do we serve several requests at once?' },
   { recipe: continuous, chapter: 9, question: 'Why should anyone wait for a batch to end?' },
+  { recipe: paged, chapter: 10, question: 'Where does the memory go?' },
+  { recipe: prefixCaching, chapter: 11, question: 'Why compute the same beginning twice?' },
 ];
 
 /** @throws RxllmError `RXLLM_ENGINE_UNKNOWN` */

@@ -44,10 +44,24 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
     if (waiting.length >= options.maxQueue) {
       throw queueFull(waiting.length);
     }
+    setParent(sequence);
     routes.set(sequence.id, { sequence, reader });
     waiting.push(sequence);
     reader.next({ type: 'queued', position: waiting.length - 1 });
     wake();
+  };
+
+  /** Nothing to share where the parent has ended, or blocks cannot be shared. */
+  const setParent = (sequence: Sequence) => {
+    const { forkOf } = sequence.request;
+    const parent = forkOf === undefined ? undefined : routes.get(forkOf)?.sequence;
+    if (parent === undefined || kv.pool.layout !== 'paged') return;
+    if (sequence.tokens.length !== parent.promptLength || sequence.tokens.some((id, i) => id !== parent.tokens[i])) {
+      throw new RxllmError('RXLLM_INVALID_REQUEST', `forkOf: the request "${forkOf}" has another prompt.`, {
+        param: 'forkOf',
+      });
+    }
+    sequence.parent = parent;
   };
 
   /** Out of the queue at once, or out of the batch when the running step settles; only then its blocks go back. */

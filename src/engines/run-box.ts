@@ -39,8 +39,15 @@ export function runBox(recipe: OpaqueRecipe, context: EngineContext): RunningEng
   const waiting = () => jobs.size - (running !== undefined && jobs.has(running) ? 1 : 0);
   const publish = (outputTokensPerS: number) =>
     stats$.next({
-      ...{ waiting: waiting(), running: running ? 1 : 0, paused: 0, blocksUsed: 0, blocksTotal: 0 },
-      ...{ promptTokensPerS: 0, outputTokensPerS, step: ended },
+      waiting: waiting(),
+      running: running ? 1 : 0,
+      paused: 0,
+      blocksUsed: 0,
+      blocksTotal: 0,
+      prefixCache: { queries: 0, hits: 0 },
+      promptTokensPerS: 0,
+      outputTokensPerS,
+      step: ended,
     });
 
   const run = (job: Job) =>

@@ -20,6 +20,7 @@ export function toStats({ waiting, running, kv }: EngineContext): OperatorFuncti
       paused,
       blocksUsed: kv.used,
       blocksTotal: kv.total,
+      prefixCache: kv.prefixCache,
       promptTokensPerS: perSecond('prompt'),
       outputTokensPerS: perSecond('output'),
       step: step.index,

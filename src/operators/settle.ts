@@ -83,6 +83,7 @@ export function resultOf(sequence: Sequence): GenerateResult {
     outputTokens: outputIds.length,
     ttftMs: 0,
     tpotMs: 0,
+    ...(sequence.cached > 0 && { cachedTokens: sequence.cached }),
   };
   return { text: sequence.text, outputIds, finishReason: sequence.finish ?? 'abort', metrics };
 }

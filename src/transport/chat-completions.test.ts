@@ -50,7 +50,7 @@ describe('JSON', () => {
           finish_reason: 'stop',
         },
       ],
-      usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+      usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, prompt_tokens_details: { cached_tokens: 0 } },
       metrics: { throughput: 12.3, input_tokens: 3, output_tokens: 2, ttft_ms: 5.13 },
     });
     expect(engine.requests[0]?.prompt).toEqual(messages);
@@ -66,8 +66,18 @@ describe('JSON', () => {
       'seed 8!',
       'seed 9!',
     ]);
-    expect(reply.usage).toEqual({ prompt_tokens: 3, completion_tokens: 6, total_tokens: 9 });
+    expect(reply.usage).toEqual({
+      prompt_tokens: 3,
+      completion_tokens: 6,
+      total_tokens: 9,
+      prompt_tokens_details: { cached_tokens: 0 },
+    });
     expect(reply.metrics).toMatchObject({ input_tokens: 3, output_tokens: 6, throughput: 37 });
+    expect(engine.requests.map(({ id, forkOf }) => ({ id, forkOf }))).toEqual([
+      { id: 'request', forkOf: undefined },
+      { id: undefined, forkOf: 'request' },
+      { id: undefined, forkOf: 'request' },
+    ]);
     expect(engine.requests).toHaveLength(3);
   });
 

@@ -15,6 +15,7 @@ const state = (parts: Partial<SchedulerState>): SchedulerState => ({
   running: [],
   recompute: false,
   replaysDecodes: false,
+  cachedTokens: () => 0,
   options,
   ...parts,
 });
