@@ -24,7 +24,8 @@ export interface ServerRun {
 
 /**
  * Listens, loads, serves, and resolves when it has shut down: new requests are refused, those under way get the grace
- * period, then the engine is closed, which ends what is left with `abort`. A stop while loading takes effect at once. The port opens first, so that `/health` can tell that the model is loading.
+ * period, then the engine is closed, which ends what is left with `abort`. The port opens first, so that `/health` can
+ * tell that the model is loading; a stop meanwhile takes effect at once.
  * @throws CliError when it cannot listen; RxllmError when the model cannot be loaded
  */
 export async function runServer(run: ServerRun): Promise<void> {
@@ -88,6 +89,7 @@ Try it:
   curl -N ${address}/v1/chat/completions -H 'Content-Type: application/json'${key} -d '${body}'
 
 Or point any OpenAI client at ${address}/v1. There are also POST /v1/completions, /tokenize and /detokenize,
-GET /v1/models, /health and /metrics, PUT /admin/engine to swap the engine while it runs, and many token streams on one WebSocket at ${address.replace('http', 'ws')}/v1/stream.
+GET /v1/models, /health and /metrics, PUT /admin/engine to swap the engine while it runs, and many token streams on
+one WebSocket at ${address.replace('http', 'ws')}/v1/stream.
 Ctrl-C stops the server.`;
 }

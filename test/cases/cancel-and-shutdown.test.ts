@@ -38,10 +38,10 @@ async function expectIdle(server: ScriptedServer): Promise<void> {
   expect(server.runner.calls).toHaveLength(ran);
 }
 
-describe('10. a disconnect stops generation within one step', () => {
+describe('10. A disconnect does not stop generation', () => {
   const body = { prompt: 'Once', max_tokens: 100 };
 
-  it.each([true, false])('streamed: %s', async (stream) => {
+  it.each([true, false])('within one step nothing runs, streamed: %s', async (stream) => {
     const { script, pass, isRunning } = steppedBy(endless);
     const server = await serve(script);
     const client = leavingClient(server, '/v1/completions', { ...body, stream });
@@ -93,8 +93,8 @@ describe('10. a disconnect stops generation within one step', () => {
   });
 });
 
-describe('11. an abort during prefill is heeded', () => {
-  it.each([true, false])('streamed: %s', async (stream) => {
+describe('11. An abort during prefill is ignored', () => {
+  it.each([true, false])('no further chunk runs, streamed: %s', async (stream) => {
     const { script, pass, isRunning } = steppedBy(endless);
     const server = await serve(script, { schedule: smallChunks(32) });
     const client = leavingClient(server, '/v1/completions', { prompt: Array(300).fill(A), stream });
@@ -109,7 +109,7 @@ describe('11. an abort during prefill is heeded', () => {
   });
 });
 
-describe('12. blocks do not leak on abort', () => {
+describe('12. Blocks leak on abort', () => {
   it('1,000 requests aborted at random moments give everything back', async () => {
     const server = await serve(endless, { schedule: smallChunks(8), options: { maxQueue: 1000 } });
     let state = 12;
@@ -158,7 +158,7 @@ describe('12. blocks do not leak on abort', () => {
   });
 });
 
-describe('13. what an abort gives', () => {
+describe('13. What an abort gives', () => {
   it('unsubscribing ends silently, with no later emission', async () => {
     const { script, pass, isRunning } = steppedBy(endless);
     const server = await serve(script);
@@ -207,7 +207,7 @@ describe('13. what an abort gives', () => {
   });
 });
 
-describe('14. an error after the headers', () => {
+describe('14. An error after the headers', () => {
   const failing = { ...endless, fail: (index: number) => (index === 2 ? new Error('out of luck') : undefined) };
   const body = { prompt: 'a', max_tokens: 5 };
   const expectServed = async (server: RealServer) => {

@@ -17,7 +17,7 @@ function keep<T extends RealServer>(server: T): T {
 const greedy = { temperature: 0, ignore_eos: true };
 const [A] = byteTokens('a');
 
-describe('15. the event loop is not blocked', () => {
+describe('15. The event loop is blocked', () => {
   it('/health answers while one long forward pass runs', async () => {
     const server = keep(await serveEmbedded({}, { schedule: schedule(oneAtATime({ prefillChunk: 2048 })) }));
     let running = true;
@@ -37,7 +37,7 @@ describe('15. the event loop is not blocked', () => {
   });
 });
 
-describe('16. sessions and tensors are freed', () => {
+describe('16. Sessions and tensors are not freed', () => {
   it('500 generations, 100 of which throw in their consumer', async () => {
     const { live } = ortCApi();
     const before = { ...live };
@@ -66,7 +66,7 @@ describe('16. sessions and tensors are freed', () => {
 
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
-describe('17. dispose and running work', () => {
+describe('17. Dispose races running work', () => {
   it('closing an engine during a step waits for that step', async () => {
     const { script, pass, isRunning } = steppedBy({ next: () => A! });
     const { engine } = keep(await serveScript(script));
