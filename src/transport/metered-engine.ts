@@ -74,6 +74,7 @@ function measured({ options: { clock } }: Engine, instruments: Instruments, labe
     let lastTokenAt: number | undefined;
     let queued = false;
     let prefilled = false;
+    let tokens = 0;
     const ended = (reason: string) => {
       queued = false;
       instruments.requests.inc({ ...labels, finished_reason: reason });
@@ -96,12 +97,18 @@ function measured({ options: { clock } }: Engine, instruments: Instruments, labe
           if (lastTokenAt === undefined) instruments.firstToken.observe(labels, (now - arrivedAt) / 1000);
           else interToken.observe((now - lastTokenAt) / 1000);
           lastTokenAt = now;
+          tokens += 1;
           generationTokens.inc();
           break;
         }
         case 'finished':
           instruments.endToEnd.observe(labels, (clock.now() - arrivedAt) / 1000);
           observeResult(event.result, instruments, labels);
+          // An engine that is one box gives no events between the first and the last.
+          if (!prefilled && event.result.outputIds.length > 0) {
+            instruments.promptTokens.inc(labels, event.result.metrics.inputTokens);
+          }
+          if (event.result.outputIds.length > tokens) generationTokens.inc(event.result.outputIds.length - tokens);
           ended(event.result.finishReason);
       }
     };

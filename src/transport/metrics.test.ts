@@ -74,6 +74,15 @@ describe('a metered engine', () => {
     }
   });
 
+  it('counts the tokens of an engine that gives only its result', async () => {
+    const whole = replyWith({ ttftMs: 0, tpotMs: 0 })().filter(({ type }) => type === 'queued' || type === 'finished');
+    const { engine, value } = metered(() => whole);
+    engine.stream(request).subscribe();
+    expect(await value(`prompt_tokens_total{${labels}}`)).toBe(7);
+    expect(await value(`generation_tokens_total{${labels}}`)).toBe(3);
+    expect(await value(`time_to_first_token_seconds_count{${labels}}`)).toBeUndefined();
+  });
+
   it('measures each subscription by itself', async () => {
     const { engine, value } = metered(() => say(['a']), { msPerEvent: 100 });
     const events = engine.stream(request);
