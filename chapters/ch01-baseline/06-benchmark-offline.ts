@@ -1,30 +1,21 @@
 /** Throughput of the engine in this process: warm-ups that do not count, then runs that do. */
 import { baseline, createEngine, loadModel } from 'rxllm';
+import { createProgress, inProcess, measurePrompt, printStats } from 'rxllm/bench';
 import { args, size } from '../support/args.ts';
 
-const WARMUPS = size(3, 1);
-const RUNS = size(20, 2);
 const engine = await createEngine(baseline, await loadModel(args.model));
-const once = () => engine.generate(args.prompt, size(40, 4));
-
-// The first passes page the weights in, and V8 has not compiled the hot functions yet.
-for (let run = 0; run < WARMUPS; run++) await once();
-
-let tokens = 0;
-let wallMs = 0;
-for (let run = 0; run < RUNS; run++) {
-  const start = performance.now();
-  const { metrics } = await once();
-  wallMs += performance.now() - start;
-  // What came, not what was asked for: a story may end early.
-  tokens += metrics.outputTokens;
-}
+const runs = size(20, 2);
+const progress = createProgress('offline', runs);
+const { results } = await measurePrompt(
+  [inProcess(engine)],
+  {
+    request: { prompt: args.prompt, params: { maxTokens: size(40, 4), temperature: 0, ignoreEos: false } },
+    // The first passes page the weights in, and V8 has not compiled the hot functions yet.
+    warmup: size(3, 1),
+    runs,
+  },
+  progress,
+);
+progress.stop();
 await engine.close();
-
-console.log(`
-  ${engine.name}, offline (no HTTP)
-  ────────────────────────────────────────
-  Req/s        : ${((RUNS * 1000) / wallMs).toFixed(2)}
-  Tok/s        : ${((tokens * 1000) / wallMs).toFixed(1)}
-  Wall time    : ${(wallMs / RUNS).toFixed(0)} ms / request
-  Tokens out   : ${(tokens / RUNS).toFixed(0)} (mean of ${RUNS} runs)`);
+for (const { engine: name, stats } of results) console.log(printStats(`${name} — offline (no HTTP)`, stats));

@@ -1,7 +1,7 @@
 /** The box against the stages, in turn: they do the same work, so they must be equally fast. */
-import { baseline, generateLoop } from 'rxllm';
-import { alternate, comparison } from '../support/alternate.ts';
 import { size } from '../support/args.ts';
+import { beforeAndAfter } from '../support/before-and-after.ts';
 import { writeMeasured } from '../support/measured.ts';
 
-writeMeasured(import.meta.url, comparison(await alternate([baseline, generateLoop], size(15, 2), size(64, 4))));
+const comparing = { pairs: size(15, 1), maxTokens: size(64, 4) };
+writeMeasured(import.meta.url, await beforeAndAfter(['baseline', 'generate-loop'], comparing));

@@ -1,7 +1,7 @@
-/** The exported graph with fused operators against our own out of primitive ones, in turn. */
-import { generateLoop, transformer } from 'rxllm';
-import { alternate, comparison } from '../support/alternate.ts';
+/** The exported graph of fused operators against our own of primitive ones, in turn. */
 import { size } from '../support/args.ts';
+import { beforeAndAfter } from '../support/before-and-after.ts';
 import { writeMeasured } from '../support/measured.ts';
 
-writeMeasured(import.meta.url, comparison(await alternate([generateLoop, transformer], size(15, 2), size(64, 4))));
+const comparing = { pairs: size(15, 1), maxTokens: size(64, 4) };
+writeMeasured(import.meta.url, await beforeAndAfter(['generate-loop', 'transformer'], comparing));

@@ -1,8 +1,8 @@
 /** The two engines in turn at 512 tokens, and TPOT against length, as a table and a picture. */
 import { writeFileSync } from 'node:fs';
 import { kvCache, type StagedRecipe, transformer } from 'rxllm';
-import { alternate, comparison } from '../support/alternate.ts';
 import { args, size } from '../support/args.ts';
+import { beforeAndAfter } from '../support/before-and-after.ts';
 import { lineChart } from '../support/line-chart.ts';
 import { writeMeasured } from '../support/measured.ts';
 import { median } from '../support/quantile.ts';
@@ -13,7 +13,7 @@ const LENGTH = size(512, 24);
 const WINDOW = size(64, 8);
 const ROUNDS = size(3, 1);
 
-const compared = comparison(await alternate([transformer, kvCache], size(7, 2), LENGTH));
+const compared = await beforeAndAfter([transformer.name, kvCache.name], { pairs: size(7, 1), maxTokens: LENGTH });
 
 /** Each token's median over the rounds. */
 async function curve(recipe: StagedRecipe) {

@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { cpus, totalmem } from 'node:os';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { environment } from 'rxllm/bench';
 import { args } from './args.ts';
 
 const START = '<!-- measured:start -->';
@@ -25,8 +24,7 @@ export function writeMeasured(script: string, markdown: string): void {
 
 function provenance(script: string): string {
   const path = relative(fileURLToPath(new URL('../..', import.meta.url)), fileURLToPath(script));
-  const { version } = createRequire(import.meta.url)('onnxruntime-node/package.json') as { version: string };
-  const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB`;
-  const date = new Date().toISOString().slice(0, 10);
-  return `\`npx tsx ${path}\`, ${date}; ${machine}; Node ${process.versions.node}, onnxruntime-node ${version}.`;
+  const { machine, versions, date } = environment();
+  const hardware = `${machine.cores} × ${machine.cpu.trim()}, ${machine.memoryGiB} GiB`;
+  return `\`npx tsx ${path}\`, ${date.slice(0, 10)}; ${hardware}; Node ${versions.node}, onnxruntime-node ${versions.onnxruntime}.`;
 }

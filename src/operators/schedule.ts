@@ -24,6 +24,7 @@ export const schedule =
         waiting,
         running,
         recompute: kv.pool.layout === 'none',
+        replaysDecodes: kv.pool.layout === 'contiguous',
         cachedTokens: (sequence) => kv.cachedTokens(sequence),
         options,
       };

@@ -34,14 +34,16 @@ export function meteredSource(
 }
 
 /** Counters begin with 0, so that the first requests show as a rise. */
-function startCounters({ promptTokens, generationTokens, preemptions, requests }: Instruments, labels: Labels): void {
-  for (const counter of [promptTokens, generationTokens, preemptions]) counter.inc(labels, 0);
+function startCounters(instruments: Instruments, labels: Labels): void {
+  const { promptTokens, generationTokens, preemptions, prefixQueries, prefixHits, requests } = instruments;
+  for (const counter of [promptTokens, generationTokens, preemptions, prefixQueries, prefixHits])
+    counter.inc(labels, 0);
   for (const finished_reason of ['stop', 'length', 'abort']) requests.inc({ ...labels, finished_reason }, 0);
 }
 
 /** The gauges show what a step left behind, and are gone with the engine. */
 function watchStats({ stats$ }: Engine, instruments: Instruments, labels: Labels): Subscription {
-  const { running, waiting, kvUsage, prefixCacheQueries, prefixCacheHits } = instruments;
+  const { running, waiting, kvUsage, prefixQueries, prefixHits } = instruments;
   let seen = { queries: 0, hits: 0 };
   const gauges = [running, waiting, kvUsage];
   for (const gauge of gauges) gauge.set(labels, 0);
@@ -50,14 +52,12 @@ function watchStats({ stats$ }: Engine, instruments: Instruments, labels: Labels
   };
   return stats$.subscribe({
     next: (stats) => {
-      const { queries, hits } = stats.prefixCache;
-      if (queries > seen.queries) {
-        prefixCacheQueries.inc(labels, queries - seen.queries);
-        prefixCacheHits.inc(labels, hits - seen.hits);
-      }
-      seen = { queries, hits };
       running.set(labels, stats.running + stats.paused);
       waiting.set(labels, stats.waiting);
+      const { prefixCache } = stats;
+      prefixQueries.inc(labels, prefixCache.queries - seen.queries);
+      prefixHits.inc(labels, prefixCache.hits - seen.hits);
+      seen = prefixCache;
       kvUsage.set(labels, stats.blocksTotal === 0 ? 0 : stats.blocksUsed / stats.blocksTotal);
     },
     error: forget,
