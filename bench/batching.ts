@@ -18,6 +18,7 @@ import { loadModel } from '../src/core/model/load-model.ts';
 import { printTable } from './support/decode-bench.ts';
 
 const ROWS = 8;
+const WARM_UPS = 3;
 const { values: args } = parseArgs({
   options: {
     pairs: { type: 'string', default: String(MIN_PAIRS) },
@@ -87,7 +88,7 @@ for (const { workload: name, engines, arrivals, figure, of, bound } of CASES) {
     arrivals === 'in time' ? request : { ...request, arrivalMs: 0 },
   );
   await withServers({ engines, model, maxQueue: 256 }, async (contestants) => {
-    for (const contestant of contestants) await run(contestant, requests.slice(0, 2 * ROWS));
+    for (let i = 0; i < WARM_UPS; i++) for (const contestant of contestants) await run(contestant, requests);
     const turns = contestants.map((contestant) => ({ name: contestant.name, run: () => run(contestant, requests) }));
     const [before, after] = (await alternate(turns, Number(args.pairs))) as [Records[], Records[]];
     const late = before.map(lateOnes);
