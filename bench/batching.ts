@@ -6,7 +6,7 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { asyncScheduler, lastValueFrom, type SchedulerLike, toArray } from 'rxjs';
-import { alternate, MIN_PAIRS, type Ratio, ratio } from '../src/bench/compare.ts';
+import { alternate, MIN_PAIRS, ratio } from '../src/bench/compare.ts';
 import { type Contestant, withServers } from '../src/bench/contestants.ts';
 import { load } from '../src/bench/load.ts';
 import { toLoadStats } from '../src/bench/load-stats.ts';
@@ -79,7 +79,7 @@ const lateOnes = (records: Records): ReadonlySet<number> =>
   );
 
 const model = await loadModel(args.model);
-const rows: string[][] = [];
+const HEAD = ['workload', 'engines', 'figure', 'before', 'after', 'ratio (quartiles)', 'bound'];
 for (const { workload: name, engines, arrivals, figure, of, bound } of CASES) {
   const path = fileURLToPath(new URL(`workloads/${name}.json`, import.meta.url));
   const workload = await readWorkload(path, 1);
@@ -92,17 +92,18 @@ for (const { workload: name, engines, arrivals, figure, of, bound } of CASES) {
     const [before, after] = (await alternate(turns, Number(args.pairs))) as [Records[], Records[]];
     const late = before.map(lateOnes);
     const figures = [before, after].map((rounds) => rounds.map((records, round) => of(records, late[round]!)));
-    const result: Ratio = ratio(figures[0]!, figures[1]!)!;
+    const result = ratio(figures[0]!, figures[1]!);
+    if (result === undefined) throw new Error(`${figure} was not measured: no request met its condition`);
     const isKept = 'least' in bound ? result.median >= bound.least : result.median <= bound.most;
     if (!isKept) process.exitCode = 1;
-    rows.push([
+    const row = [
       `${name}, ${arrivals}`,
       `${engines[1]} ÷ ${engines[0]}`,
       figure,
       ...figures.map((values) => mean(values).toFixed(1)),
       `${result.median.toFixed(2)} (${result.q1.toFixed(2)} … ${result.q3.toFixed(2)})`,
       `${'least' in bound ? `≥ ${bound.least}` : `≤ ${bound.most.toFixed(2)}`} ${isKept ? 'kept' : 'MISSED'}`,
-    ]);
+    ];
+    printTable(HEAD, [row]);
   });
 }
-printTable(['workload', 'engines', 'figure', 'before', 'after', 'ratio (quartiles)', 'bound'], rows);

@@ -3,6 +3,7 @@ import { barChart } from '../chapters/support/bar-chart.ts';
 import { lineChart } from '../chapters/support/line-chart.ts';
 import { ticks } from '../chapters/support/svg.ts';
 import { markdownTable, textTable } from '../chapters/support/table.ts';
+import { timelinePicture } from '../chapters/support/timeline-picture.ts';
 import { byLength } from '../chapters/support/tpot-by-length.ts';
 
 it('takes round steps for an axis', () => {
@@ -61,4 +62,15 @@ it('takes the median of a window around each length', () => {
     [4, 3.5],
     [8, 7],
   ]);
+});
+
+it('draws a bar where a sequence does the same from step to step', () => {
+  const cells = [
+    ['prompt', 'decodes', 'decodes', 'empty'],
+    [undefined, 'waits', 'waits', 'prompt'],
+  ] as const;
+  const svg = timelinePicture('T', { name: 'x', steps: 4, cells, used: 4, lost: 1 });
+  // Three of the first sequence, two of the second, and the four of the key.
+  expect(svg.match(/<rect /g)).toHaveLength(9);
+  expect(svg).toContain('width="280.4" height="12"');
 });

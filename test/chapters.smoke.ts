@@ -48,6 +48,24 @@ const SAYS: Readonly<Record<string, RegExp>> = {
   'ch04-kv-cache/04-same-ids.ts': /kv-cache +[\d.]+ +[\d.]+\n\nthe ids are the same/,
   'ch04-kv-cache/05-tpot-against-length.ts': /from 8 to 24 tokens: transformer × [\d.]+, kv-cache × [\d.]+/,
   'ch04-kv-cache/measure.ts': /\| 24 \| [\d.]+ \| [\d.]+ \|\n\nFrom token 8 to 24/,
+  'ch05-static-batching/01-padding.ts':
+    /20 tokens in 33 places: 39% padding[\s\S]*alone:\n {2}0\.000000 .*\n {2}0\.000000 .*\n {2}0\.000000 /,
+  'ch05-static-batching/02-throughput.ts':
+    /batch {2}ms a step {2}tokens\/s\n +1 [\s\S]*\n\neach of them the same text\n/,
+  'ch05-static-batching/03-timeline.ts':
+    / 3 {2}P###-{20}\n 4 {5}\.{21}P#{11}\n[\s\S]*44 steps for 85 tokens: 1\.93 of 4 rows[\s\S]*request 5 waited 19 steps to run 6/,
+  'ch05-static-batching/04-head-of-line.ts': /alone +[\d.]+ +[\d.]+\nbehind +[\d.]+ +[\d.]+\n\nIt waited \d+ times/,
+  'ch05-static-batching/measure.ts':
+    /58 steps, 2\.03 of 4 rows[\s\S]*\| `static-batching` \| [\d.]+ \|[\s\S]*loguniform/,
+  'ch09-continuous-batching/01-timeline.ts':
+    /static-batching +44 +1\.93 +54 +[\d.]+\ncontinuous-batching +29 +2\.93 +0 +[\d.]+\n\n1\.52 times fewer steps/,
+  'ch09-continuous-batching/02-late-arrival.ts':
+    /static-batching +[\d.]+ +22\ncontinuous-batching +[\d.]+ +\d\n\nIt joins the next step/,
+  'ch09-continuous-batching/03-chunked-prefill.ts':
+    /prompt of 200 tokens[\s\S]*\n +512 +[\d.]+ +[\d.]+\n\nSmaller chunks/,
+  'ch09-continuous-batching/04-preemption.ts': /plenty +\d+ +0\nscarce +\d+ +[1-9]\d*\n\nthe texts are the same/,
+  'ch09-continuous-batching/measure.ts':
+    /`continuous-batching` \| 33 \| 3\.58 \| 0 \|[\s\S]*\| `continuous-batching` \| [\d.]+ \|/,
   'examples/without-e.ts': /^Long ago[\s\S]*\n\n\d+ characters, 0 of them an "e"\n$/,
 };
 
