@@ -26,6 +26,7 @@ export { cutIntoRuns } from './core/scheduling/cut-into-runs.ts';
 export { type OneAtATimeOptions, oneAtATime } from './core/scheduling/one-at-a-time.ts';
 export type { Plan, Policy, SchedulerState } from './core/scheduling/policy.ts';
 export { type StaticBatchingOptions, staticBatching } from './core/scheduling/static-batching.ts';
+export { EMBEDDED_MODEL } from './embedded-model.ts';
 export * from './engines/index.ts';
 export { resolveOptions } from './engines/options.ts';
 export * from './operators/index.ts';
