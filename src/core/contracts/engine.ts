@@ -4,6 +4,7 @@ import type { Model, ModelRunner, ModelSlot, RuntimeSlot } from './model.ts';
 import type { GenerateRequest, GenerateResult, Prompt, SamplingParams, SequenceId, TokenEvent } from './request.ts';
 import type { Allocated, Computed, Planned, Sampled, Sequence, Settled, Tick, Worded } from './step.ts';
 
+/** Sequences, KV blocks, and tokens a second over the last second of the engine's clock. */
 export interface EngineStats {
   readonly waiting: number;
   readonly running: number;
@@ -24,7 +25,11 @@ export interface Engine {
   readonly pool: KvPool;
   /** The runner's, for people to read. */
   readonly description: string;
-  /** Cold: each subscription is one request; unsubscribing cancels it. */
+  /**
+   * Cold: each subscription is one request; unsubscribing cancels it. Errors with `RXLLM_INVALID_REQUEST`,
+   * `RXLLM_CONTEXT_LENGTH_EXCEEDED`, `RXLLM_CHAT_TEMPLATE_MISSING`, `RXLLM_CHAT_TEMPLATE_FAILED`, `RXLLM_QUEUE_FULL`,
+   * `RXLLM_ENGINE_CLOSED`, and `RXLLM_RUNTIME_FAILED` once it runs.
+   */
   stream(request: GenerateRequest): Observable<TokenEvent>;
   /** `maxNewTokens` wins over `params.maxTokens`. An aborted signal rejects with its reason, an `AbortError`. */
   generate(
