@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { addBench } from './bench.ts';
 import { addEngines } from './engines.ts';
 import { addGenerate } from './generate.ts';
+import { addPerplexity } from './perplexity.ts';
 import { addReplay } from './replay.ts';
 import { addServe } from './serve.ts';
 
@@ -15,6 +16,7 @@ export function createProgram(): Command {
   addReplay(program);
   addBench(program);
   addEngines(program);
+  addPerplexity(program);
   return program;
 }
 
