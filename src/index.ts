@@ -1,6 +1,8 @@
 export type * from './core/contracts/index.ts';
 export { type ErrorCode, RxllmError } from './core/errors.ts';
 export { llama } from './core/graph/llama-graph.ts';
+export { type QuantizedOptions, type QuantizedPart, quantized } from './core/graph/quantized.ts';
+export type { QuantKernel } from './core/graph/quantized-linear.ts';
 export { contiguousSlots } from './core/memory/contiguous-slots.ts';
 export { noCache } from './core/memory/no-cache.ts';
 export { loadModel } from './core/model/load-model.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { InvalidArgumentError } from 'commander';
-import { engines } from '../engines/index.ts';
+import { engines, QUANTIZATIONS, type Quantization } from '../engines/index.ts';
 
 export const DEFAULT_ENGINE = 'kv-cache';
 
@@ -36,6 +36,11 @@ export function engineName(name: string): string {
   const names = engines.map(({ recipe }) => recipe.name);
   if (names.includes(name)) return name;
   throw new InvalidArgumentError(`Allowed: ${names.join(', ')}.`);
+}
+
+export function quantization(name: string): Quantization {
+  if (Object.hasOwn(QUANTIZATIONS, name)) return name as Quantization;
+  throw new InvalidArgumentError(`Allowed: ${Object.keys(QUANTIZATIONS).join(', ')}.`);
 }
 
 export function modelDirectory(path: string): string {

@@ -3,8 +3,17 @@ import { fromEvent, merge } from 'rxjs';
 import type { Engine, EngineOptions, Model } from '../core/contracts/index.ts';
 import { loadModel } from '../core/model/load-model.ts';
 import { createTurns } from '../core/runtime/turns.ts';
-import { createEngine, findEngine } from '../engines/index.ts';
-import { DEFAULT_ENGINE, EMBEDDED_MODEL, engineName, integer, modelDirectory, notEmpty, number } from './options.ts';
+import { createEngine, findEngine, type Quantization, quantize } from '../engines/index.ts';
+import {
+  DEFAULT_ENGINE,
+  EMBEDDED_MODEL,
+  engineName,
+  integer,
+  modelDirectory,
+  notEmpty,
+  number,
+  quantization,
+} from './options.ts';
 import { recordedEngine } from './recorded-engine.ts';
 import { runServer } from './run-server.ts';
 
@@ -18,6 +27,7 @@ interface ServeOptions extends Partial<Limits> {
   readonly apiKey?: string;
   readonly kvCacheMemory?: number;
   readonly grace: number;
+  readonly quantize?: Quantization;
   readonly record?: string;
 }
 
@@ -37,6 +47,7 @@ export function addServe(program: Command): void {
     .option('--max-num-batched-tokens <tokens>', 'tokens of one step, prompt chunks and decoding rows', integer(1))
     .option('--max-queue <requests>', 'requests that may wait; one more gets 429', integer(1))
     .option('--grace <seconds>', 'how long running requests may go on after SIGTERM', number(0, 3600), 10)
+    .option('--quantize <kind>', 'round the weights while loading: int4, int8 or row-int8', quantization)
     .option(
       '--record <file>',
       'write arrivals and plans, for `rxllm replay`; an engine swapped in writes to <file>.2, …',
@@ -75,7 +86,8 @@ function engineStarter(options: ServeOptions): (name: string) => Promise<Engine>
   return async (name) => {
     started += 1;
     model ??= loadModel(options.model);
-    const { recipe } = findEngine(name);
+    const found = findEngine(name).recipe;
+    const recipe = options.quantize === undefined ? found : quantize(found, options.quantize);
     const shared = { ...recipe, runtime: share(recipe.runtime) };
     if (options.record === undefined) return createEngine(shared, await model, given);
     // A recording is of one engine, and one that is swapped in begins its own.

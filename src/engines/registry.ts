@@ -1,6 +1,7 @@
 import type { StagedRecipe } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { continuous } from './continuous-batching.ts';
+import { int4 } from './int4.ts';
 import { kvCache } from './kv-cache.ts';
 import { staticBatch } from './static-batching.ts';
 
@@ -16,6 +17,7 @@ export const engines: readonly EngineEntry[] = [
   { recipe: kvCache, chapter: 4, question: 'Why is decode slow?' },
   { recipe: staticBatch, chapter: 5, question: 'How do we serve several requests at once?' },
   { recipe: continuous, chapter: 9, question: 'Why should anyone wait for a batch to end?' },
+  { recipe: int4, chapter: 12, question: 'How do bigger models fit into less memory?' },
 ];
 
 /** @throws RxllmError `RXLLM_ENGINE_UNKNOWN` */

@@ -56,9 +56,11 @@ export class OnnxBuilder {
     return this.constant('float32', [], Float32Array.of(value));
   }
 
-  tensor(name: string, dims: readonly number[], data: Float32Array): Edge {
+  /** An initializer inside the model, of its array's dtype. */
+  tensor(name: string, dims: readonly number[], data: Float32Array | Uint8Array | Int8Array): Edge {
+    const dtype = data instanceof Float32Array ? 'float32' : data instanceof Int8Array ? 'int8' : 'uint8';
     const rawData = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-    this.initializers.push({ name, dims, dataType: ONNX_DTYPE.float32, rawData });
+    this.initializers.push({ name, dims, dataType: ONNX_DTYPE[dtype], rawData });
     return name;
   }
 
