@@ -32,16 +32,21 @@ export function notEmpty(text: string): string {
   throw new InvalidArgumentError('Allowed: a text that is not empty.');
 }
 
+export function oneOf<T extends string>(...allowed: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = allowed.find((value) => value === text);
+    if (found !== undefined) return found;
+    throw new InvalidArgumentError(`Allowed: ${allowed.join(', ')}.`);
+  };
+}
+
 export function engineName(name: string): string {
   const names = engines.map(({ recipe }) => recipe.name);
   if (names.includes(name)) return name;
   throw new InvalidArgumentError(`Allowed: ${names.join(', ')}.`);
 }
 
-export function quantization(name: string): Quantization {
-  if (Object.hasOwn(QUANTIZATIONS, name)) return name as Quantization;
-  throw new InvalidArgumentError(`Allowed: ${Object.keys(QUANTIZATIONS).join(', ')}.`);
-}
+export const quantization = oneOf(...(Object.keys(QUANTIZATIONS) as Quantization[]));
 
 export function modelDirectory(path: string): string {
   if (existsSync(join(path, 'config.json'))) return path;

@@ -4,6 +4,7 @@ import { addBench } from './bench.ts';
 import { addEngines } from './engines.ts';
 import { addGenerate } from './generate.ts';
 import { addPerplexity } from './perplexity.ts';
+import { addQuantize } from './quantize.ts';
 import { addReplay } from './replay.ts';
 import { addServe } from './serve.ts';
 
@@ -17,6 +18,7 @@ export function createProgram(): Command {
   addBench(program);
   addEngines(program);
   addPerplexity(program);
+  addQuantize(program);
   return program;
 }
 

@@ -3,7 +3,7 @@ import { RxllmError } from '../errors.ts';
 import type { Edge, OnnxBuilder } from './onnx-builder.ts';
 import { ONNX_DTYPE, type OnnxDtype } from './onnx-schema.ts';
 
-const DTYPE: Record<WeightDtype, OnnxDtype> = { F32: 'float32', F16: 'float16', BF16: 'bfloat16' };
+const DTYPE: Record<WeightDtype, OnnxDtype> = { F32: 'float32', F16: 'float16', BF16: 'bfloat16', I32: 'int32' };
 
 /** Multiplication and lookup by weights that are not floats. Each gives undefined where a module keeps its floats. */
 export interface QuantizedWeights {

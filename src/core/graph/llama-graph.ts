@@ -1,4 +1,5 @@
 import type { GraphSource, KvLayout, Model, ModelConfig } from '../contracts/index.ts';
+import { checkpointMatrix } from '../quant/checkpoint-matrix.ts';
 import type { Attention, AttentionStrategy, CacheWrites } from './attention.ts';
 import { contiguousAttention } from './attention-contiguous.ts';
 import { noCacheAttention } from './attention-none.ts';
@@ -6,6 +7,7 @@ import { pagedAttention } from './attention-paged.ts';
 import { NAMES } from './graph-inputs.ts';
 import { GraphWeights, type QuantizedWeights } from './graph-weights.ts';
 import { type Edge, OnnxBuilder } from './onnx-builder.ts';
+import { quantizedWeights } from './quantized-weights.ts';
 
 const ATTENTION: Record<KvLayout, AttentionStrategy> = {
   none: noCacheAttention,
@@ -16,9 +18,13 @@ const ATTENTION: Record<KvLayout, AttentionStrategy> = {
 /** What a graph is authored from: a model, or a folder without a tokenizer. */
 export type ModelWeights = Pick<Model, 'directory' | 'config' | 'weights'>;
 
-/** A `ModelSlot`: Llama with fused ops and float32 arithmetic; the attention follows the layout of the KV pool. */
+/**
+ * A `ModelSlot`: Llama with fused ops and float32 arithmetic; the attention follows the layout of the KV pool. Of a
+ * quantized checkpoint the linear layers are computed as it stores them.
+ */
 export function llama(): (model: ModelWeights, layout: KvLayout) => GraphSource {
-  return (model, layout) => llamaSource(model, layout);
+  return (model, layout) =>
+    llamaSource(model, layout, (g) => quantizedWeights(g, 'blocks', (module) => checkpointMatrix(model, module)));
 }
 
 /** The graph under a layout; of `quantized`, the weights are made each time that it is authored. */

@@ -1,3 +1,4 @@
+import { RxllmError } from '../errors.ts';
 import { packBlocks } from '../quant/pack-blocks.ts';
 import { dequantize, type QuantizedMatrix } from '../quant/quantized-matrix.ts';
 import type { Edge, OnnxBuilder } from './onnx-builder.ts';
@@ -76,6 +77,13 @@ function rowInt8Linear(g: OnnxBuilder): QuantizedLinear {
     const known = rounded.get(x) ?? round(x);
     rounded.set(x, known);
     const { rows, columns } = matrix;
+    if (matrix.scales.length !== rows || matrix.zeros.some((code) => code !== ACTIVATION_ZERO)) {
+      const found = `${matrix.bits} bits in groups of ${matrix.groupSize}`;
+      throw new RxllmError(
+        'RXLLM_RECIPE_INVALID',
+        `kernel row-int8 takes 8 bits, symmetric, one scale a row; ${name} has ${found}: use kernel blocks`,
+      );
+    }
     const weights = g.tensor(`${name}.codes`, [columns, rows], transposedInt8(matrix));
     const products = g.op('Cast', [g.op('MatMulInteger', [known.codes, weights, zero])], { to: ONNX_DTYPE.float32 });
     const rowScales = g.tensor(`${name}.scales`, [rows], matrix.scales);
@@ -83,12 +91,12 @@ function rowInt8Linear(g: OnnxBuilder): QuantizedLinear {
   };
 }
 
-/** Code − zero as signed bytes, `[columns, rows]`; the zero is the middle code. */
-function transposedInt8({ rows, columns, codes, zeros }: QuantizedMatrix): Int8Array {
+/** Code − zero as signed bytes, `[columns, rows]`; the zero is the middle code, 128 as well. */
+function transposedInt8({ rows, columns, codes }: QuantizedMatrix): Int8Array {
   const transposed = new Int8Array(rows * columns);
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
-      transposed[column * rows + row] = codes[row * columns + column]! - zeros[row]!;
+      transposed[column * rows + row] = codes[row * columns + column]! - ACTIVATION_ZERO;
     }
   }
   return transposed;

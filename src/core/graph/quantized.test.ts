@@ -9,8 +9,9 @@ import { roundToNearest } from '../quant/round-to-nearest.ts';
 import { BITS, GROUP_SIZES, type QuantScheme, quantScheme } from '../quant/scheme.ts';
 import { native } from '../runtime/native-runner.ts';
 import { OnnxBuilder } from './onnx-builder.ts';
-import { type QuantizedOptions, quantized, quantizedWeights } from './quantized.ts';
+import { type QuantizedOptions, quantized } from './quantized.ts';
 import type { QuantKernel } from './quantized-linear.ts';
+import { quantizedWeights } from './quantized-weights.ts';
 
 const wave = (length: number) => Float32Array.from({ length }, (_, i) => Math.sin(i * 12.9898) * (1 + (i % 7)));
 

@@ -5,7 +5,7 @@ import { NAMES } from '../graph/graph-inputs.ts';
 import { EMBEDDINGS, type QuantizedWeights } from '../graph/graph-weights.ts';
 import { HIDDEN_IN, HIDDEN_OUT, llamaLayerGraph, type ModelWeights } from '../graph/llama-graph.ts';
 import type { Edge, OnnxBuilder } from '../graph/onnx-builder.ts';
-import { type MatrixSource, quantizedWeights } from '../graph/quantized.ts';
+import { type MatrixSource, quantizedWeights } from '../graph/quantized-weights.ts';
 import { maySpin, threadCount } from '../runtime/thread-count.ts';
 import { readFloats } from './read-tensor.ts';
 

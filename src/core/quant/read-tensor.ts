@@ -37,6 +37,8 @@ export function readFloats(directory: string, location: WeightLocation): Float32
       const words = Uint32Array.from(new Uint16Array(buffer), (bits) => bits << 16);
       return new Float32Array(words.buffer);
     }
+    case 'I32':
+      throw new RxllmError('RXLLM_MODEL_FILE_INVALID', `${location.file}: a tensor of floats has dtype I32`);
   }
 }
 
