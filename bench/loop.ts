@@ -29,7 +29,8 @@ const endlessMemory: KvAllocator = {
   reserve: ({ blocks }) => ({ blocks }),
   truncate: () => {},
   free: () => {},
-  fork: () => {},
+  prefixCache: { queries: 0, hits: 0 },
+  cachedTokens: () => 0,
   publish: () => {},
   checkInvariants: () => {},
 };
@@ -46,7 +47,13 @@ const logits = { rows: ROWS, vocab: config.vocab, data: new Float32Array(ROWS * 
 const recipe: StagedRecipe = swap(kvCache, {
   name: 'null',
   model: (_, layout) => ({ layout, weightsDirectory: '', author: () => new Uint8Array() }),
-  runtime: async () => ({ config, description: 'null', forward: () => of(logits), dispose: async () => {} }),
+  runtime: async () => ({
+    config,
+    description: 'null',
+    forward: () => of(logits),
+    copyBlocks() {},
+    dispose: async () => {},
+  }),
   kv: () => endlessMemory,
   schedule: schedule(everyone),
   sample: sameToken,

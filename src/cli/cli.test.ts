@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { TestSocket } from '../../test/support/socket.ts';
+import { engines } from '../engines/index.ts';
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url));
 
@@ -16,6 +18,15 @@ function rxllm(...args: string[]) {
 async function finish({ child, exited }: { child: ChildProcess; exited: Promise<number> }) {
   const [stdout, stderr, code] = await Promise.all([text(child.stdout!), text(child.stderr!), exited]);
   return { stdout, stderr, code };
+}
+
+async function printedUntil(child: ChildProcess, mark: string): Promise<string> {
+  let printed = '';
+  for await (const chunk of child.stdout!.iterator({ destroyOnReturn: false })) {
+    printed += chunk;
+    if (printed.includes(mark)) break;
+  }
+  return printed;
 }
 
 it('generates the reference’s ids as one line of JSON', async () => {
@@ -37,16 +48,13 @@ it('generates the reference’s ids as one line of JSON', async () => {
 it('exits 2 with the reason on stderr when the command line is wrong', async () => {
   const { stdout, stderr, code } = await finish(rxllm('generate', '--prompt', 'x', '--engine', 'warp'));
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toContain("error: option '--engine <name>' argument 'warp' is invalid. Allowed: kv-cache");
+  const allowed = engines.map(({ recipe }) => recipe.name).join(', ');
+  expect(stderr).toBe(`error: option '--engine <name>' argument 'warp' is invalid. Allowed: ${allowed}.\n`);
 });
 
 it('serves, and exits 0 by itself on SIGTERM after the running request', async () => {
   const { child, exited } = rxllm('serve', '--port', '0');
-  let printed = '';
-  for await (const chunk of child.stdout!.iterator({ destroyOnReturn: false })) {
-    printed += chunk;
-    if (printed.includes('Try it:')) break;
-  }
+  const printed = await printedUntil(child, 'Try it:');
   const address = /http:\S+:\d+/.exec(printed)?.[0];
   expect(printed).toContain(`curl -N ${address}/v1/chat/completions`);
   const reply = await fetch(`${address}/v1/chat/completions`, {
@@ -64,4 +72,33 @@ it('serves, and exits 0 by itself on SIGTERM after the running request', async (
   expect((await body).endsWith('data: [DONE]\n\n')).toBe(true);
   expect(await body).toContain('"finish_reason":"length"');
   expect(await exited).toBe(0);
+});
+
+it('ends what is left after the grace period with its last words, and exits 0 by itself', async () => {
+  const { child, exited } = rxllm('serve', '--port', '0', '--grace', '0.1');
+  const address = /http:\S+:\d+/.exec(await printedUntil(child, 'Try it:'))![0];
+  const endless = { prompt: 'Once', ignore_eos: true, max_tokens: 2000 };
+  const reply = await fetch(`${address}/v1/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...endless, stream: true }),
+  });
+  const [idle, busy] = await Promise.all([new TestSocket(address).opened(), new TestSocket(address).opened()]);
+  busy.send({ type: 'generate', id: 'a', ...endless });
+  await busy.next(({ type }) => type === 'queued');
+  const body = reply.text();
+  child.kill('SIGTERM');
+  expect(await idle.closed).toBe(1001);
+  expect(await body).toMatch(/"finish_reason":"abort"[^\n]*\n\ndata: \[DONE\]\n\n$/);
+  expect(await busy.end('a')).toMatchObject({ type: 'finished', finish_reason: 'abort' });
+  expect(await busy.closed).toBe(1001);
+  expect(await exited).toBe(0);
+});
+
+it('exits 0 on SIGTERM while the model is loading', async () => {
+  const { child, exited } = rxllm('serve', '--port', '0');
+  const printed = await printedUntil(child, 'Listening');
+  child.kill('SIGTERM');
+  expect(await exited).toBe(0);
+  expect(printed).not.toContain('Try it:');
 });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { engines } from '../engines/index.ts';
+import { describeSwap, engines } from '../engines/index.ts';
 
 /** `rxllm engines`: the table of all engines. */
 export function addEngines(program: Command): void {
@@ -7,13 +7,20 @@ export function addEngines(program: Command): void {
     .command('engines')
     .description('list the engines, each with its chapter and the question that it answers')
     .action(() => {
-      const rows = [
-        ['chapter', 'engine', 'question'],
-        ...engines.map(({ recipe, chapter, question }) => [String(chapter), recipe.name, question]),
+      const table = [
+        ['chapter', 'engine', 'question', 'swapped', 'exact'],
+        ...engines.map((entry, index) => [
+          String(entry.chapter),
+          entry.recipe.name,
+          entry.question,
+          describeSwap(entry, engines[index - 1]),
+          entry.recipe.exact ? 'yes' : 'no',
+        ]),
       ];
-      const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]!.length)));
-      for (const [chapter, engine, question] of rows) {
-        process.stdout.write(`${chapter!.padEnd(widths[0]!)}  ${engine!.padEnd(widths[1]!)}  ${question}\n`);
+      const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
+      for (const row of table) {
+        const line = row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ');
+        process.stdout.write(`${line.trimEnd()}\n`);
       }
     });
 }

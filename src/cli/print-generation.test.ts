@@ -35,6 +35,13 @@ it('prints text as it comes, and what was measured beside it', async () => {
   expect(out).toEqual({ stdout: 'Hello\n', stderr: '\n2 tokens, 12.3 tokens/s, TTFT 5.13 ms, ended by stop\n' });
 });
 
+it('prints the text of an engine that gives only its result', async () => {
+  const { out, ...writers } = screen();
+  const engine = fakeEngine(() => say(['Hel', 'lo']).filter(({ type }) => type !== 'token'));
+  await printGeneration(engine, { prompt: 'x' }, { json: false, stop$: NEVER, ...writers });
+  expect(out.stdout).toBe('Hello\n');
+});
+
 it('cancels the request when it is stopped', async () => {
   const { out, ...writers } = screen();
   const engine = fakeEngine(() => [...say(['Hel', 'lo']).slice(0, 3), { type: 'hang' }]);

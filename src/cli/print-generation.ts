@@ -14,9 +14,16 @@ export interface Printing {
 /** Runs one request and prints it. Gives false when it was stopped: nothing but the text so far is printed then. */
 export async function printGeneration(engine: Engine, request: GenerateRequest, printing: Printing): Promise<boolean> {
   const { json, stdout, stderr, stop$ } = printing;
+  let shown = 0;
+  const show = (text: string) => {
+    if (!json && text !== '') stdout(text);
+    shown += text.length;
+  };
   const events = engine.stream(request).pipe(
     tap((event) => {
-      if (event.type === 'token' && !json) stdout(event.text);
+      if (event.type === 'token') show(event.text);
+      // An engine that is one box gives no tokens, only its result.
+      if (event.type === 'finished') show(event.result.text.slice(shown));
     }),
     takeUntil(stop$),
   );

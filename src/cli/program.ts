@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addBench } from './bench.ts';
+import { addChapter } from './chapter.ts';
 import { addEngines } from './engines.ts';
+import { addExport } from './export.ts';
 import { addGenerate } from './generate.ts';
 import { addPerplexity } from './perplexity.ts';
 import { addQuantize } from './quantize.ts';
@@ -19,6 +21,8 @@ export function createProgram(): Command {
   addEngines(program);
   addPerplexity(program);
   addQuantize(program);
+  addExport(program);
+  addChapter(program);
   return program;
 }
 

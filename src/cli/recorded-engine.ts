@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import type { Engine, EngineOptions, Model, StagedRecipe } from '../core/contracts/index.ts';
-import type { RecordLine } from '../core/recording/lines.ts';
+import { type RecordLine, recordedOptions } from '../core/recording/lines.ts';
 import { createRandom } from '../core/sampling/random.ts';
 import { createEngine, observe } from '../engines/index.ts';
 import { record } from '../operators/record.ts';
@@ -19,9 +19,13 @@ export async function recordedEngine(
   const write = (line: RecordLine) => out.write(`${JSON.stringify(line)}\n`);
   const seed = randomInt(2 ** 32);
   const engine = await createEngine(observe(recipe, record(write)), model, { ...given, random: createRandom(seed) });
-  const { maxQueue, maxModelLen, kvCacheMemoryMiB, maxNumSeqs, maxNumBatchedTokens, maxPauseMs } = engine.options;
-  const options = { maxQueue, maxModelLen, kvCacheMemoryMiB, maxNumSeqs, maxNumBatchedTokens, maxPauseMs };
-  write({ type: 'engine', engine: recipe.name, model: model.directory, seed, options });
+  write({
+    type: 'engine',
+    engine: recipe.name,
+    model: model.directory,
+    seed,
+    options: recordedOptions(engine.options),
+  });
   return {
     ...engine,
     close: async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { loadModel } from '../core/model/load-model.ts';
 import type { RecordLine } from '../core/recording/lines.ts';
-import { findEngine, replay } from '../engines/index.ts';
+import { findStages, replay } from '../engines/index.ts';
 import { modelDirectory } from './options.ts';
 import { CliError } from './report-error.ts';
 
@@ -17,8 +17,7 @@ export function addReplay(program: Command): void {
       const lines = readRecording(file);
       const [header] = lines;
       if (header?.type !== 'engine') throw new CliError(`${file} is no recording: its first line names no engine.`);
-      const { recipe } = findEngine(header.engine);
-      const { steps, parting } = await replay(recipe, await loadModel(model ?? header.model), lines);
+      const { steps, parting } = await replay(findStages(header.engine), await loadModel(model ?? header.model), lines);
       if (!parting) {
         process.stdout.write(`${steps} steps, identical\n`);
         return;

@@ -5,6 +5,7 @@ import { RxllmError } from '../core/errors.ts';
 const OPTIONS: Readonly<Record<string, string>> = {
   maxModelLen: '--max-model-len',
   kvCacheMemoryMiB: '--kv-cache-memory',
+  blockSize: '--block-size',
   maxQueue: '--max-queue',
   maxNumSeqs: '--max-num-seqs',
   maxNumBatchedTokens: '--max-num-batched-tokens',

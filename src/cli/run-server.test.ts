@@ -35,7 +35,14 @@ it('opens the port, loads, serves, and on a signal lets the running request fini
   loaded.next(engine);
   await vi.waitFor(async () => expect((await fetch(`${url}/health`)).status).toBe(200));
   const welcome = lines.at(-1);
-  for (const part of ['fake-model', 'fake', 'scripted', `curl -N ${url}/v1/chat`]) expect(welcome).toContain(part);
+  for (const part of [
+    'fake-model',
+    'fake',
+    'scripted',
+    '100 blocks of 16 tokens: 1600 tokens',
+    `curl -N ${url}/v1/chat`,
+  ])
+    expect(welcome).toContain(part);
 
   const running = ask(url);
   await vi.waitFor(() => expect(engine.active).toBe(1));

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { firstValueFrom, type Observable } from 'rxjs';
-import type { Engine } from '../core/contracts/index.ts';
+import type { Engine, KvPool } from '../core/contracts/index.ts';
 import { engines as allEngines, createEngineHost } from '../engines/index.ts';
 import { buildServer } from '../transport/index.ts';
 import { CliError } from './report-error.ts';
@@ -24,7 +24,8 @@ export interface ServerRun {
 
 /**
  * Listens, loads, serves, and resolves when it has shut down: new requests are refused, those under way get the grace
- * period, then the engine is closed, which ends what is left with `abort`. A stop while loading takes effect at once. The port opens first, so that `/health` can tell that the model is loading.
+ * period, then the engine is closed, which ends what is left with `abort`. The port opens first, so that `/health` can
+ * tell that the model is loading; a stop meanwhile takes effect at once.
  * @throws CliError when it cannot listen; RxllmError when the model cannot be loaded
  */
 export async function runServer(run: ServerRun): Promise<void> {
@@ -67,7 +68,14 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
   }
 }
 
-function welcome({ name, description, model, options }: Engine, address: string, withKey: boolean): string {
+/** What the pool can give out: block 0 of a paged one is for padding. */
+function memory({ layout, blocks, blockSize }: KvPool): string {
+  const usable = layout === 'paged' ? blocks - 1 : blocks;
+  const unit = layout === 'paged' ? 'blocks' : 'regions';
+  return `${usable} ${unit} of ${blockSize} tokens: ${usable * blockSize} tokens`;
+}
+
+function welcome({ name, description, pool, model, options }: Engine, address: string, withKey: boolean): string {
   const key = withKey ? " -H 'Authorization: Bearer YOUR_KEY'" : '';
   const body =
     '{"messages":[{"role":"user","content":"Tell me a story about a brave cat."}],"max_tokens":200,"stream":true}';
@@ -75,11 +83,13 @@ function welcome({ name, description, model, options }: Engine, address: string,
   model    ${model.name}, up to ${options.maxModelLen} tokens
   engine   ${name}
   runtime  ${description}
+  memory   ${memory(pool)}
 
 Try it:
   curl -N ${address}/v1/chat/completions -H 'Content-Type: application/json'${key} -d '${body}'
 
 Or point any OpenAI client at ${address}/v1. There are also POST /v1/completions, /tokenize and /detokenize,
-GET /v1/models, /health and /metrics, PUT /admin/engine to swap the engine while it runs, and many token streams on one WebSocket at ${address.replace('http', 'ws')}/v1/stream.
+GET /v1/models, /health and /metrics, PUT /admin/engine to swap the engine while it runs, and many token streams on
+one WebSocket at ${address.replace('http', 'ws')}/v1/stream.
 Ctrl-C stops the server.`;
 }

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { fromEvent, merge } from 'rxjs';
 import type { Engine, EngineOptions, Model } from '../core/contracts/index.ts';
+import { RxllmError } from '../core/errors.ts';
 import { loadModel } from '../core/model/load-model.ts';
 import { createTurns } from '../core/runtime/turns.ts';
-import { createEngine, findEngine, type Quantization, quantize } from '../engines/index.ts';
+import { createEngine, findEngine, findStages, QUANTIZATIONS, type Quantization } from '../engines/index.ts';
 import {
   DEFAULT_ENGINE,
   EMBEDDED_MODEL,
@@ -26,6 +27,7 @@ interface ServeOptions extends Partial<Limits> {
   readonly port: number;
   readonly apiKey?: string;
   readonly kvCacheMemory?: number;
+  readonly blockSize?: number;
   readonly grace: number;
   readonly quantize?: Quantization;
   readonly record?: string;
@@ -42,9 +44,10 @@ export function addServe(program: Command): void {
     .option('--host <address>', 'where to listen; 0.0.0.0 for everyone', notEmpty, '127.0.0.1')
     .option('--api-key <key>', 'ask clients for this bearer token', notEmpty)
     .option('--max-model-len <tokens>', 'prompt and output together', integer(1))
-    .option('--kv-cache-memory <MiB>', 'memory for keys and values', integer(1))
+    .option('--kv-cache-memory <MiB>', 'memory for keys and values; default: what fits and can be used', integer(1))
     .option('--max-num-seqs <sequences>', 'how many run at once, where the engine batches', integer(1))
     .option('--max-num-batched-tokens <tokens>', 'tokens of one step, prompt chunks and decoding rows', integer(1))
+    .option('--block-size <tokens>', 'tokens a block of the KV cache, where it has blocks', integer(1))
     .option('--max-queue <requests>', 'requests that may wait; one more gets 429', integer(1))
     .option('--grace <seconds>', 'how long running requests may go on after SIGTERM', number(0, 3600), 10)
     .option('--quantize <kind>', 'round the weights while loading: int4, int8 or row-int8', quantization)
@@ -72,26 +75,34 @@ async function serve(options: ServeOptions): Promise<void> {
 
 /** Engines over one model, whose forward passes take turns while one replaces the other. */
 function engineStarter(options: ServeOptions): (name: string) => Promise<Engine> {
-  const { maxModelLen, maxQueue, maxNumSeqs, maxNumBatchedTokens, kvCacheMemory } = options;
+  const { maxModelLen, maxQueue, maxNumSeqs, maxNumBatchedTokens, kvCacheMemory, blockSize } = options;
   const given: Partial<EngineOptions> = {
     ...(maxModelLen !== undefined && { maxModelLen }),
     ...(maxQueue !== undefined && { maxQueue }),
     ...(maxNumSeqs !== undefined && { maxNumSeqs }),
     ...(maxNumBatchedTokens !== undefined && { maxNumBatchedTokens }),
     ...(kvCacheMemory !== undefined && { kvCacheMemoryMiB: kvCacheMemory }),
+    ...(blockSize !== undefined && { blockSize }),
   };
   const share = createTurns();
+  const weights = options.quantize && { model: QUANTIZATIONS[options.quantize], exact: false };
   let model: Promise<Model> | undefined;
   let started = 0;
   return async (name) => {
     started += 1;
     model ??= loadModel(options.model);
-    const found = findEngine(name).recipe;
-    const recipe = options.quantize === undefined ? found : quantize(found, options.quantize);
-    const shared = { ...recipe, runtime: share(recipe.runtime) };
-    if (options.record === undefined) return createEngine(shared, await model, given);
+    const { recipe } = findEngine(name);
+    const changes = { runtime: share(recipe.runtime), ...weights };
     // A recording is of one engine, and one that is swapped in begins its own.
-    const file = started === 1 ? options.record : `${options.record}.${started}`;
-    return recordedEngine(file, shared, await model, given);
+    const file = started === 1 || options.record === undefined ? options.record : `${options.record}.${started}`;
+    const engine =
+      file === undefined
+        ? await createEngine({ ...recipe, ...changes }, await model, given)
+        : await recordedEngine(file, { ...findStages(name), ...changes }, await model, given);
+    if (blockSize === undefined || started > 1 || engine.pool.layout === 'paged') return engine;
+    await engine.close();
+    throw new RxllmError('RXLLM_OPTION_INVALID', `blockSize: the cache of ${name} has no blocks; leave it out.`, {
+      param: 'blockSize',
+    });
   };
 }

@@ -58,7 +58,8 @@ describe('an engine', () => {
     ]);
     expect(runner.calls.map(({ ids, positions, blockTables }) => [ids[0], positions[0], blockTables[0]])).toEqual([
       [letters('ab'), 0, [0]],
-      [letters('c'), 2, [0]],
+      // A token left over runs with the one before it.
+      [letters('bc'), 1, [0]],
       [letters('mn'), 0, [0]],
     ]);
   });

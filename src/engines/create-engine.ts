@@ -1,4 +1,4 @@
-import { filter, firstValueFrom, forkJoin, map, merge, Observable, Subject, share, take } from 'rxjs';
+import { filter, firstValueFrom, forkJoin, map, merge, Observable, take } from 'rxjs';
 import type {
   Engine,
   EngineContext,
@@ -6,51 +6,34 @@ import type {
   GenerateResult,
   Model,
   Prompt,
+  Recipe,
   SamplingParams,
-  Settled,
-  StagedRecipe,
 } from '../core/contracts/index.ts';
-import { createLoop } from './loop.ts';
+import { noCache } from '../core/memory/no-cache.ts';
 import { resolveOptions } from './options.ts';
-import { createRequests } from './requests.ts';
-import { toStats } from './stats.ts';
+import { runBox } from './run-box.ts';
+import { runStages } from './run-stages.ts';
 
 /**
- * An engine from a recipe: allocator, graph, runner and loop. Nothing runs until the first request arrives.
+ * An engine from a recipe: allocator, graph, runner, and what drives them. Nothing runs until the first request arrives.
  * @throws RxllmError `RXLLM_OPTION_INVALID`, `RXLLM_RUNTIME_UNAVAILABLE`, `RXLLM_RECIPE_INVALID`
  */
-export async function createEngine(
-  recipe: StagedRecipe,
-  model: Model,
-  given: Partial<EngineOptions> = {},
-): Promise<Engine> {
+export async function createEngine(recipe: Recipe, model: Model, given: Partial<EngineOptions> = {}): Promise<Engine> {
   const options = resolveOptions(model, given);
-  const kv = recipe.kv(model, options);
+  const kv = (recipe.kind === 'staged' ? recipe.kv : noCache())(model, options);
   const runner = await recipe.runtime(recipe.model(model, kv.pool.layout), model, kv.pool);
   const context: EngineContext = { options, model, runner, kv, waiting: [], running: [] };
-
-  const settled$ = new Subject<Settled>();
-  const loop = createLoop(recipe, context, (error) => requests.fail(error));
-  const requests = createRequests(recipe, context, loop.wake);
-  const turning = loop.step$.subscribe((step) => {
-    requests.deliver(step);
-    settled$.next(step);
-  });
+  const { stream, stats$, stop } = recipe.kind === 'staged' ? runStages(recipe, context) : runBox(recipe, context);
 
   const result$ = (prompt: Prompt, maxNewTokens?: number, params: Partial<SamplingParams> = {}) =>
-    requests
-      .stream({ prompt, params: maxNewTokens === undefined ? params : { ...params, maxTokens: maxNewTokens } })
-      .pipe(
-        filter((event) => event.type === 'finished'),
-        map(({ result }): GenerateResult => result),
-      );
+    stream({ prompt, params: maxNewTokens === undefined ? params : { ...params, maxTokens: maxNewTokens } }).pipe(
+      filter((event) => event.type === 'finished'),
+      map(({ result }): GenerateResult => result),
+    );
 
   let closing: Promise<void> | undefined;
   const close = async () => {
-    requests.close();
-    while (context.running.length > 0) await firstValueFrom(options.betweenSteps());
-    turning.unsubscribe();
-    settled$.complete();
+    await stop();
     await runner.dispose();
   };
 
@@ -58,8 +41,9 @@ export async function createEngine(
     name: recipe.name,
     model,
     options,
+    pool: kv.pool,
     description: runner.description,
-    stream: requests.stream,
+    stream,
     generate: (prompt, maxNewTokens, params, { signal } = {}) => {
       const result = result$(prompt, maxNewTokens, params);
       return firstValueFrom(signal ? merge(aborted(signal), result).pipe(take(1)) : result);
@@ -68,7 +52,7 @@ export async function createEngine(
       prompts.length === 0
         ? Promise.resolve([])
         : firstValueFrom(forkJoin(prompts.map((prompt) => result$(prompt, maxNewTokens, params)))),
-    stats$: settled$.pipe(toStats(context), share()),
+    stats$,
     close: () => {
       closing ??= close();
       return closing;

@@ -1,9 +1,15 @@
+export { baseline } from './baseline.ts';
 export { continuous } from './continuous-batching.ts';
 export { createEngine } from './create-engine.ts';
 export { createEngineHost, type EngineHost } from './engine-host.ts';
-export { int4, QUANTIZATIONS, type Quantization, quantize } from './int4.ts';
+export { generateLoop } from './generate-loop.ts';
+export { int4, QUANTIZATIONS, type Quantization } from './int4.ts';
 export { kvCache } from './kv-cache.ts';
-export { type EngineEntry, engines, findEngine } from './registry.ts';
+export { paged } from './paged-attention.ts';
+export { prefixCaching } from './prefix-caching.ts';
+export { type EngineEntry, engines, findEngine, findStages } from './registry.ts';
 export { type Parting, type Replayed, replay } from './replay.ts';
 export { staticBatch } from './static-batching.ts';
 export { observe, pipeSlots, swap } from './swap.ts';
+export { describeSwap } from './swapped-slots.ts';
+export { transformer } from './transformer.ts';

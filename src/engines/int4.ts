@@ -1,4 +1,4 @@
-import type { ModelSlot, StagedRecipe } from '../core/contracts/index.ts';
+import type { ModelSlot } from '../core/contracts/index.ts';
 import { quantized } from '../core/graph/quantized.ts';
 import { continuous } from './continuous-batching.ts';
 import { swap } from './swap.ts';
@@ -13,8 +13,3 @@ export type Quantization = keyof typeof QUANTIZATIONS;
 
 /** Chapter 12: four bits a weight. */
 export const int4 = swap(continuous, { name: 'int4', exact: false, model: QUANTIZATIONS.int4 });
-
-/** The same engine on quantized weights. */
-export function quantize(recipe: StagedRecipe, quantization: Quantization): StagedRecipe {
-  return swap(recipe, { name: recipe.name, exact: false, model: QUANTIZATIONS[quantization] });
-}

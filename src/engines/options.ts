@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { freemem } from 'node:os';
 import { asyncScheduler, Observable } from 'rxjs';
 import type { EngineOptions, Model } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
+import { BYTES_PER_MIB, kvBytesPerToken } from '../core/memory/kv-bytes.ts';
 
 /** Emits once the event loop has served its timers and I/O, so that a busy engine never starves sockets. */
 const nextImmediate = (): Observable<void> =>
@@ -15,10 +17,10 @@ const nextImmediate = (): Observable<void> =>
 
 /** The given options over the defaults. @throws RxllmError `RXLLM_OPTION_INVALID` */
 export function resolveOptions(model: Model, given: Partial<EngineOptions>): EngineOptions {
-  const options: EngineOptions = {
+  const options = {
     maxQueue: 256,
     maxModelLen: model.config.maxPositions,
-    kvCacheMemoryMiB: 512,
+    blockSize: 16,
     maxNumSeqs: 8,
     maxNumBatchedTokens: 512,
     maxPauseMs: 10_000,
@@ -29,16 +31,25 @@ export function resolveOptions(model: Model, given: Partial<EngineOptions>): Eng
     betweenSteps: nextImmediate,
     ...given,
   };
-  positiveInteger('maxQueue', options.maxQueue, Number.MAX_SAFE_INTEGER);
+  positiveInteger('maxQueue', options.maxQueue);
   positiveInteger('maxModelLen', options.maxModelLen, model.config.maxPositions);
-  positiveInteger('kvCacheMemoryMiB', options.kvCacheMemoryMiB, Number.MAX_SAFE_INTEGER);
-  positiveInteger('maxNumSeqs', options.maxNumSeqs, Number.MAX_SAFE_INTEGER);
-  positiveInteger('maxNumBatchedTokens', options.maxNumBatchedTokens, Number.MAX_SAFE_INTEGER);
-  positiveInteger('maxPauseMs', options.maxPauseMs, Number.MAX_SAFE_INTEGER);
-  return options;
+  positiveInteger('blockSize', options.blockSize, model.config.maxPositions);
+  positiveInteger('maxNumSeqs', options.maxNumSeqs);
+  positiveInteger('maxNumBatchedTokens', options.maxNumBatchedTokens);
+  positiveInteger('maxPauseMs', options.maxPauseMs);
+  const { kvCacheMemoryMiB = defaultKvMemory(model, options) } = given;
+  positiveInteger('kvCacheMemoryMiB', kvCacheMemoryMiB);
+  return { ...options, kvCacheMemoryMiB };
 }
 
-function positiveInteger(name: keyof EngineOptions, value: number, max: number): void {
+/** MiB: what all sequences at their full length take, but at most a quarter of the memory that is free. */
+function defaultKvMemory({ config }: Model, { maxNumSeqs, maxModelLen }: Omit<EngineOptions, 'kvCacheMemoryMiB'>) {
+  const wanted = Math.ceil((maxNumSeqs * maxModelLen * kvBytesPerToken(config)) / BYTES_PER_MIB);
+  const free = Math.min(freemem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) / BYTES_PER_MIB;
+  return Math.max(1, Math.min(wanted, Math.floor(free / 4)));
+}
+
+function positiveInteger(name: keyof EngineOptions, value: number, max = Number.MAX_SAFE_INTEGER): void {
   if (Number.isInteger(value) && value >= 1 && value <= max) return;
   throw new RxllmError('RXLLM_OPTION_INVALID', `${name}: ${value} is not a whole number from 1 to ${max}.`, {
     param: name,

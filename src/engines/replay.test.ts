@@ -19,6 +19,7 @@ const options = {
   maxQueue: 100,
   maxModelLen: 64,
   kvCacheMemoryMiB: 1,
+  blockSize: 4,
   maxNumSeqs: 3,
   maxNumBatchedTokens: 8,
   maxPauseMs: 20,

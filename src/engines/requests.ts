@@ -42,15 +42,26 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       });
     }
     if (waiting.length >= options.maxQueue) {
-      throw new RxllmError(
-        'RXLLM_QUEUE_FULL',
-        `The queue is full: ${waiting.length} requests wait (maxQueue, --max-queue). Try again later.`,
-      );
+      throw queueFull(waiting.length);
     }
+    setParent(sequence);
     routes.set(sequence.id, { sequence, reader });
     waiting.push(sequence);
     reader.next({ type: 'queued', position: waiting.length - 1 });
     wake();
+  };
+
+  /** Nothing to share where the parent has ended, or blocks cannot be shared. */
+  const setParent = (sequence: Sequence) => {
+    const { forkOf } = sequence.request;
+    const parent = forkOf === undefined ? undefined : routes.get(forkOf)?.sequence;
+    if (parent === undefined || kv.pool.layout !== 'paged') return;
+    if (sequence.tokens.length !== parent.promptLength || sequence.tokens.some((id, i) => id !== parent.tokens[i])) {
+      throw new RxllmError('RXLLM_INVALID_REQUEST', `forkOf: the request "${forkOf}" has another prompt.`, {
+        param: 'forkOf',
+      });
+    }
+    sequence.parent = parent;
   };
 
   /** Out of the queue at once, or out of the batch when the running step settles; only then its blocks go back. */
@@ -139,4 +150,11 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       for (const { sequence } of [...routes.values()]) abort(sequence);
     },
   };
+}
+
+export function queueFull(waiting: number): RxllmError {
+  return new RxllmError(
+    'RXLLM_QUEUE_FULL',
+    `The queue is full: ${waiting} requests wait (maxQueue, --max-queue). Try again later.`,
+  );
 }

@@ -25,7 +25,7 @@ export interface AllocateBlocksOptions {
  */
 export const allocateBlocks =
   ({ policy = 'fcfs' }: AllocateBlocksOptions = {}): Slot<Planned, Allocated> =>
-  ({ kv, running }) =>
+  ({ kv, running, runner }) =>
     map((step) => {
       const reservations = new Map<SequenceId, Reservation>();
       const preempted = new Set<Sequence>(step.preempted);
@@ -47,6 +47,8 @@ export const allocateBlocks =
         if (reservation !== undefined) reservations.set(sequence.id, reservation);
         else if (!preempted.has(sequence)) deferred.push(sequence);
       }
+      const copies = [...reservations.values()].flatMap((reservation) => reservation.copies ?? []);
+      if (copies.length > 0) runner.copyBlocks(copies);
       const rows = step.rows.filter((row: PlannedRow) => reservations.has(row.sequence.id));
       return { ...step, rows, preempted: [...preempted], deferred, reservations };
     });

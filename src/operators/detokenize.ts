@@ -1,5 +1,5 @@
 import { map } from 'rxjs';
-import type { Sampled, SequenceId, Slot, Worded } from '../core/contracts/index.ts';
+import type { Sampled, Sequence, SequenceId, Slot, TokenId, Worded } from '../core/contracts/index.ts';
 
 /**
  * Turns new tokens into text, a piece a token; half characters wait in the sequence's decoder until they are whole.
@@ -13,10 +13,12 @@ export const detokenize = (): Slot<Sampled, Worded> => () =>
     for (const { sequence } of step.rows) {
       const ids = step.produced.get(sequence.id);
       if (ids === undefined) continue;
-      text.set(
-        sequence.id,
-        ids.map((id) => (sequence.params.stopTokenIds.includes(id) ? '' : sequence.decoder.push(id))),
-      );
+      text.set(sequence.id, wordsOf(sequence, ids));
     }
     return { ...step, text };
   });
+
+/** What each new token adds to the text; a stop token adds nothing. */
+export function wordsOf({ params, decoder }: Sequence, ids: readonly TokenId[]): string[] {
+  return ids.map((id) => (params.stopTokenIds.includes(id) ? '' : decoder.push(id)));
+}

@@ -3,6 +3,7 @@ import type {
   Allocated,
   EngineContext,
   ForwardBatch,
+  KvLayout,
   Logits,
   PlannedRow,
   SequenceId,
@@ -13,10 +14,10 @@ import type {
 export function forwardRows(
   rows: readonly PlannedRow[],
   { reservations }: Allocated,
-  { runner }: EngineContext,
+  { runner, kv }: EngineContext,
   set: (id: SequenceId, logits: Float32Array) => void,
 ): Observable<void> {
-  const batch = rectangle(rows, reservations);
+  const batch = rectangle(rows, reservations, kv.pool.layout);
   return runner.forward(batch).pipe(
     map(({ data, vocab }: Logits) => {
       let at = 0;
@@ -32,18 +33,33 @@ export function forwardRows(
 /** After this row every token of the sequence is computed, so that the next can be chosen. */
 const completes = ({ sequence, newTokens }: PlannedRow) => sequence.computed + newTokens === sequence.tokens.length;
 
-function rectangle(rows: readonly PlannedRow[], reservations: Allocated['reservations']): ForwardBatch {
-  const width = rows.reduce((widest, row) => Math.max(widest, row.newTokens), 0);
+/**
+ * A row's tokens from here on. Over contiguous memory the kernel of one token rounds otherwise than that of many, so the
+ * last token of a prompt that was left over takes the one before it along, which is computed again to the same bits.
+ */
+function start({ sequence: { computed }, kind, newTokens }: PlannedRow, layout: KvLayout): number {
+  const isLeftOver = layout === 'contiguous' && kind === 'prefill' && newTokens === 1 && computed > 0;
+  return isLeftOver ? computed - 1 : computed;
+}
+
+function rectangle(
+  rows: readonly PlannedRow[],
+  reservations: Allocated['reservations'],
+  layout: KvLayout,
+): ForwardBatch {
+  const starts = rows.map((row) => start(row, layout));
+  const lengths = rows.map(({ sequence, newTokens }, index) => sequence.computed + newTokens - starts[index]!);
+  const width = Math.max(...lengths);
   const ids: (readonly TokenId[])[] = [];
   const positions: number[] = [];
   const blockTables: (readonly number[])[] = [];
   const logitsAt: number[] = [];
   for (const [index, row] of rows.entries()) {
-    const { tokens, computed } = row.sequence;
-    ids.push(tokens.slice(computed, computed + row.newTokens));
-    positions.push(computed);
+    const [from, length] = [starts[index]!, lengths[index]!];
+    ids.push(row.sequence.tokens.slice(from, from + length));
+    positions.push(from);
     blockTables.push(reservations.get(row.sequence.id)?.blocks ?? []);
-    if (completes(row)) logitsAt.push(index * width + row.newTokens - 1);
+    if (completes(row)) logitsAt.push(index * width + length - 1);
   }
   return { rows: rows.length, width, ids, positions, blockTables, logitsAt };
 }

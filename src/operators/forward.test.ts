@@ -23,6 +23,7 @@ function bufferedRunner(pass: (source: Observable<Logits>) => Observable<Logits>
       });
       return pass(of({ rows: batch.logitsAt.length, vocab: 2, data: buffer }));
     },
+    copyBlocks: () => {},
     dispose: () => Promise.resolve(),
   };
   return { runner, batches };

@@ -1,6 +1,7 @@
 export { allocateBlocks } from './allocate-blocks.ts';
 export { decodeStep } from './decode-step.ts';
 export { detokenize } from './detokenize.ts';
+export { generateWhole } from './generate-whole.ts';
 export { meter } from './meter.ts';
 export { prefill } from './prefill.ts';
 export { type Profile, profile, type StageTime } from './profile.ts';

@@ -1,6 +1,6 @@
 import { map } from 'rxjs';
 import type { EngineContext, Planned, Sequence, Slot, Tick } from '../core/contracts/index.ts';
-import type { Policy } from '../core/scheduling/policy.ts';
+import type { Policy, SchedulerState } from '../core/scheduling/policy.ts';
 import { release } from '../core/scheduling/release.ts';
 import { sweep } from '../core/scheduling/sweep.ts';
 
@@ -19,7 +19,15 @@ export const schedule =
       const { waiting, running, kv, options } = context;
       const ended = sweep(context);
       const paused = takeFromStalled(context, tick.now);
-      const state = { now: tick.now, waiting, running, recompute: kv.pool.layout === 'none', options };
+      const state: SchedulerState = {
+        now: tick.now,
+        waiting,
+        running,
+        recompute: kv.pool.layout === 'none',
+        replaysDecodes: kv.pool.layout === 'contiguous',
+        cachedTokens: (sequence) => kv.cachedTokens(sequence),
+        options,
+      };
       const { admitted, rows, wakeAt = Number.POSITIVE_INFINITY } = policy(state);
       for (const sequence of admitted) {
         waiting.splice(waiting.indexOf(sequence), 1);

@@ -1,6 +1,7 @@
 import { map } from 'rxjs';
 import type {
   EngineContext,
+  GenerateResult,
   RequestMetrics,
   Sequence,
   SequenceId,
@@ -70,6 +71,11 @@ function eventsOf({ sequence, kind, newTokens }: Worded['rows'][number], step: W
 
 /** The last event. Its times are 0, not measured, unless `meter` stands behind. */
 export function finished(sequence: Sequence): TokenEvent {
+  return { type: 'finished', result: resultOf(sequence) };
+}
+
+/** What a sequence has come to. Throughput and times are not measured here. */
+export function resultOf(sequence: Sequence): GenerateResult {
   const outputIds = sequence.tokens.slice(sequence.promptLength);
   const metrics: RequestMetrics = {
     throughput: 0,
@@ -77,7 +83,7 @@ export function finished(sequence: Sequence): TokenEvent {
     outputTokens: outputIds.length,
     ttftMs: 0,
     tpotMs: 0,
+    ...(sequence.cached > 0 && { cachedTokens: sequence.cached }),
   };
-  const finishReason = sequence.finish ?? 'abort';
-  return { type: 'finished', result: { text: sequence.text, outputIds, finishReason, metrics } };
+  return { text: sequence.text, outputIds, finishReason: sequence.finish ?? 'abort', metrics };
 }

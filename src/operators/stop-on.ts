@@ -19,13 +19,7 @@ import { contextLimit } from './tokenize.ts';
  *     stopOn(): --worded--
  */
 export const stopOn = (): Slot<Worded, Worded> => (context) => {
-  const matchers = new WeakMap<Sequence, StopMatcher>();
-  const matcherOf = (sequence: Sequence) => {
-    if (sequence.params.stop.length === 0) return undefined;
-    const matcher = matchers.get(sequence) ?? createStopMatcher(sequence.params.stop);
-    matchers.set(sequence, matcher);
-    return matcher;
-  };
+  const show = createStopper(context);
   return map((step) => {
     const produced = new Map<SequenceId, readonly TokenId[]>(step.produced);
     const text = new Map<SequenceId, readonly string[]>(step.text);
@@ -33,7 +27,7 @@ export const stopOn = (): Slot<Worded, Worded> => (context) => {
       const ids = step.produced.get(sequence.id);
       const words = step.text.get(sequence.id);
       if (ids === undefined || words === undefined) continue;
-      const shown = show(sequence, ids, words, matcherOf(sequence), context);
+      const shown = show(sequence, ids, words);
       produced.set(sequence.id, ids.slice(0, shown.length));
       text.set(sequence.id, shown);
     }
@@ -41,7 +35,19 @@ export const stopOn = (): Slot<Worded, Worded> => (context) => {
   });
 };
 
-/** The text that may be shown for each token, up to the one that ends the sequence; sets `sequence.finish` there. */
+/** The text that may be shown for each new token, up to the one that ends the sequence; sets `sequence.finish` there. */
+export function createStopper(context: EngineContext) {
+  const matchers = new WeakMap<Sequence, StopMatcher>();
+  const matcherOf = (sequence: Sequence) => {
+    if (sequence.params.stop.length === 0) return undefined;
+    const matcher = matchers.get(sequence) ?? createStopMatcher(sequence.params.stop);
+    matchers.set(sequence, matcher);
+    return matcher;
+  };
+  return (sequence: Sequence, ids: readonly TokenId[], words: readonly string[]): string[] =>
+    show(sequence, ids, words, matcherOf(sequence), context);
+}
+
 function show(
   sequence: Sequence,
   ids: readonly TokenId[],

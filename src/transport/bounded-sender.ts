@@ -1,4 +1,4 @@
-import { BehaviorSubject, distinctUntilChanged, type Observable } from 'rxjs';
+import { BehaviorSubject, type Observable } from 'rxjs';
 import type { WebSocket } from 'ws';
 
 export interface SendLimits {
@@ -21,7 +21,7 @@ export function boundedSender(socket: WebSocket, { highWaterMark, maxBuffered }:
     if (!demand$.value && socket.bufferedAmount <= highWaterMark / 2) demand$.next(true);
   };
   return {
-    demand$: demand$.pipe(distinctUntilChanged()),
+    demand$,
     send: (message) => {
       if (socket.readyState !== socket.OPEN) return;
       socket.send(JSON.stringify(message), onSent);

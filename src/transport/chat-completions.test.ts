@@ -50,7 +50,7 @@ describe('JSON', () => {
           finish_reason: 'stop',
         },
       ],
-      usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+      usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, prompt_tokens_details: { cached_tokens: 0 } },
       metrics: { throughput: 12.3, input_tokens: 3, output_tokens: 2, ttft_ms: 5.13 },
     });
     expect(engine.requests[0]?.prompt).toEqual(messages);
@@ -66,8 +66,18 @@ describe('JSON', () => {
       'seed 8!',
       'seed 9!',
     ]);
-    expect(reply.usage).toEqual({ prompt_tokens: 3, completion_tokens: 6, total_tokens: 9 });
+    expect(reply.usage).toEqual({
+      prompt_tokens: 3,
+      completion_tokens: 6,
+      total_tokens: 9,
+      prompt_tokens_details: { cached_tokens: 0 },
+    });
     expect(reply.metrics).toMatchObject({ input_tokens: 3, output_tokens: 6, throughput: 37 });
+    expect(engine.requests.map(({ id, forkOf }) => ({ id, forkOf }))).toEqual([
+      { id: 'request', forkOf: undefined },
+      { id: undefined, forkOf: 'request' },
+      { id: undefined, forkOf: 'request' },
+    ]);
     expect(engine.requests).toHaveLength(3);
   });
 
@@ -185,6 +195,13 @@ describe('SSE', () => {
         metrics: { throughput: 12.3, input_tokens: 3, output_tokens: 3, ttft_ms: 5.13 },
       },
     ]);
+  });
+
+  it('sends the text of an engine that gives only its result', async () => {
+    const { post } = serve(() => say(['Hel', 'lo']).filter(({ type }) => type === 'queued' || type === 'finished'));
+    const reply = await post({ messages, stream: true });
+    const deltas = chunks(reply.payload).map(({ choices }) => choices[0].delta);
+    expect(deltas).toEqual([{ role: 'assistant', content: '' }, { content: 'Hello' }, {}]);
   });
 
   it('sends one usage chunk, with the totals of the JSON reply, when asked', async () => {

@@ -26,7 +26,7 @@ export const chatCompletions: FastifyPluginAsync<{
         {
           engine,
           dialect: chatDialect(engine.model.tokenizer),
-          requests: repeatRequest(chatGeneration(body, engine), choicesPerPrompt),
+          requests: repeatRequest(chatGeneration(body, engine), choicesPerPrompt, engine.options.newId),
           choicesPerPrompt,
           ...streamOptions(body),
           created: Math.floor(now() / 1000),

@@ -52,6 +52,9 @@ function choiceFields(dialect: Dialect, finished: (result: GenerateResult) => vo
           }
           if (event.type === 'finished') {
             finished(event.result);
+            // An engine that is one box gives no tokens, only its result.
+            const rest = event.result.text.slice(offset);
+            if (rest !== '') fields.push(dialect.piece(rest, undefined, offset));
             fields.push(dialect.closing(event.result.finishReason));
           }
           return fields;

@@ -24,7 +24,7 @@ it('answers a prompt in the shape of OpenAI', async () => {
     created: 1_700_000_000,
     model: 'fake-model',
     choices: [{ index: 0, text: 'Hello', logprobs: null, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+    usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, prompt_tokens_details: { cached_tokens: 0 } },
     metrics: { throughput: 12.3, input_tokens: 3, output_tokens: 2, ttft_ms: 5.13 },
   });
   expect(engine.requests).toEqual([{ prompt: 'hi', params: { maxTokens: 2 } }]);
@@ -52,7 +52,12 @@ it('orders choices by prompt when each is answered n times', async () => {
   const engine = fakeEngine(({ prompt, params }) => say([`${prompt}${params?.seed}`]));
   const reply = (await post(engine, { prompt: ['a', 'b'], n: 2, seed: 1 })).json();
   expect(reply.choices.map((choice: { text: string }) => choice.text)).toEqual(['a1', 'a2', 'b1', 'b2']);
-  expect(reply.usage).toEqual({ prompt_tokens: 6, completion_tokens: 4, total_tokens: 10 });
+  expect(reply.usage).toEqual({
+    prompt_tokens: 6,
+    completion_tokens: 4,
+    total_tokens: 10,
+    prompt_tokens_details: { cached_tokens: 0 },
+  });
 });
 
 it('gives logprobs with running offsets, streamed or not', async () => {

@@ -27,7 +27,7 @@ export const completions: FastifyPluginAsync<{ readonly source: EngineSource; re
           engine,
           dialect: completionDialect(engine.model.tokenizer),
           requests: toPrompts(body.prompt).flatMap((prompt) =>
-            repeatRequest(promptGeneration(body, prompt, engine), choicesPerPrompt),
+            repeatRequest(promptGeneration(body, prompt, engine), choicesPerPrompt, engine.options.newId),
           ),
           choicesPerPrompt,
           ...streamOptions(body),

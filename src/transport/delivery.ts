@@ -1,13 +1,24 @@
-import type { GenerateRequest } from '../core/contracts/index.ts';
+import type { GenerateRequest, SequenceId } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import type { CompletionRequest } from './schemas.ts';
 
-/** The request `n` times; a seed counts up, so that the choices differ and can be had again one by one. */
-export function repeatRequest(request: GenerateRequest, n: number): readonly GenerateRequest[] {
+/**
+ * The request `n` times, all but the first forked from it, so that they share its prompt. A seed counts up, so that the
+ * choices differ and can be had again one by one.
+ */
+export function repeatRequest(
+  request: GenerateRequest,
+  n: number,
+  newId: () => SequenceId,
+): readonly GenerateRequest[] {
+  if (n === 1) return [request];
+  const id = newId();
   const seed = request.params?.seed;
-  return Array.from({ length: n }, (_, index) =>
-    seed === undefined ? request : { ...request, params: { ...request.params, seed: seed + index } },
-  );
+  return Array.from({ length: n }, (_, index) => ({
+    ...request,
+    ...(index === 0 ? { id } : { forkOf: id }),
+    ...(seed !== undefined && { params: { ...request.params, seed: seed + index } }),
+  }));
 }
 
 /** @throws RxllmError `RXLLM_INVALID_REQUEST` when stream_options stands without stream */

@@ -13,4 +13,5 @@ export { models } from './models.ts';
 export { buildServer, type ServerOptions } from './server.ts';
 export { sendEvents } from './sse.ts';
 export { tokenize } from './tokenize.ts';
+export { toWireMetrics, type WireMetrics } from './usage.ts';
 export { addWebSockets, WEBSOCKET_LIMITS, type WebSocketLimits, websocket } from './websocket.ts';

@@ -116,7 +116,7 @@ describe('a metered engine', () => {
     const { value, stats$ } = metered(() => []);
     expect(await value(`num_requests_waiting{${labels}}`)).toBe(0);
     expect(await value(`request_success_total{${labels},finished_reason="stop"}`)).toBe(0);
-    const rates = { promptTokensPerS: 0, outputTokensPerS: 0, step: 1 };
+    const rates = { promptTokensPerS: 0, outputTokensPerS: 0, prefixCache: { queries: 0, hits: 0 }, step: 1 };
     stats$.next({ waiting: 3, running: 2, paused: 1, blocksUsed: 5, blocksTotal: 20, ...rates });
     expect(await value(`num_requests_waiting{${labels}}`)).toBe(3);
     expect(await value(`num_requests_running{${labels}}`)).toBe(3);

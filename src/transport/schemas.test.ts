@@ -11,7 +11,11 @@ afterAll(() => app.close());
 /** Bodies that are right but for one field. */
 const body = (schema: { properties: object }, valid: object) =>
   fc
-    .tuple(fc.constantFrom(...Object.keys(schema.properties)), fc.jsonValue({ maxDepth: 4 }))
+    // Fastify refuses a body with a `__proto__` key as a whole, before the schema sees it.
+    .tuple(
+      fc.constantFrom(...Object.keys(schema.properties)),
+      fc.jsonValue({ maxDepth: 4 }).filter((value) => !JSON.stringify(value).includes('"__proto__"')),
+    )
     .map(([field, value]) => ({ ...valid, [field]: value }));
 
 it.each([

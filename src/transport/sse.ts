@@ -1,7 +1,21 @@
 import type { FastifyReply } from 'fastify';
-import { fromEvent, type Observable, type Subject, takeUntil } from 'rxjs';
+import {
+  distinctUntilChanged,
+  fromEvent,
+  merge,
+  NEVER,
+  type Observable,
+  type Subject,
+  switchMap,
+  takeUntil,
+  tap,
+  timer,
+} from 'rxjs';
 import { clientGone } from './client-gone.ts';
 import { toErrorReply } from './errors.ts';
+
+/** A client that reads nothing for so long has gone away without closing its connection. */
+const STALLED_MS = 60_000;
 
 /**
  * Sends each value as a server-sent event, then `[DONE]`. Headers go out with the first value, so an error before it
@@ -12,12 +26,18 @@ export function sendEvents(
   reply: FastifyReply,
   values$: Observable<unknown>,
   demand$: Subject<boolean>,
+  stalledMs = STALLED_MS,
 ): Promise<void> {
   const { raw } = reply;
   const write = (value: unknown) => raw.write(`data: ${JSON.stringify(value)}\n\n`);
   const drained = fromEvent(raw, 'drain').subscribe(() => demand$.next(true));
+  const stalled$ = demand$.pipe(
+    distinctUntilChanged(),
+    switchMap((ready) => (ready ? NEVER : timer(stalledMs))),
+    tap(() => raw.destroy()),
+  );
   return new Promise((resolve, reject) => {
-    const sending = values$.pipe(takeUntil(clientGone(raw))).subscribe({
+    const sending = values$.pipe(takeUntil(merge(clientGone(raw), stalled$))).subscribe({
       next: (value) => {
         if (!raw.headersSent) openStream(reply);
         if (!write(value)) demand$.next(false);

@@ -4,13 +4,20 @@ export interface Usage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly total_tokens: number;
+  readonly prompt_tokens_details: { readonly cached_tokens: number };
 }
 
 /** Results are ordered by prompt; a prompt that was answered `perPrompt` times is counted once, as OpenAI does. */
 export function toUsage(results: readonly GenerateResult[], perPrompt: number): Usage {
-  const prompt = sum(results.filter((_, index) => index % perPrompt === 0).map((result) => result.metrics.inputTokens));
+  const prompts = results.filter((_, index) => index % perPrompt === 0).map((result) => result.metrics);
+  const prompt = sum(prompts.map(({ inputTokens }) => inputTokens));
   const completion = sum(results.map((result) => result.metrics.outputTokens));
-  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: sum(prompts.map(({ cachedTokens = 0 }) => cachedTokens)) },
+  };
 }
 
 /** Throughput in tokens/s, times in ms, left out when they were not measured. */

@@ -1,17 +1,17 @@
 import type { FastifySchemaValidationError } from 'fastify';
 
 /**
- * The one sentence that tells what to change, out of ajv's list. Under a union ajv reports each branch and then the
- * union itself: the branch that got deepest into the value is the one its author meant.
+ * The one sentence that tells what to change, out of ajv's list. Under a union ajv reports the first error of each
+ * branch and then the union itself. A branch that fails by more than a type is the one that the author meant, for its
+ * types fit; else it is the branch that got furthest into the value.
  */
 export function validationMessage(errors: readonly FastifySchemaValidationError[]): {
   readonly message: string;
   readonly param: string | undefined;
 } {
   const branches = errors.filter((error) => error.keyword !== 'anyOf');
-  const depth = Math.max(...branches.map((error) => error.instancePath.length));
-  const deepest = branches.filter((error) => error.instancePath.length === depth);
-  const [first] = deepest;
+  const fitting = branches.filter((error) => error.keyword !== 'type');
+  const [first] = (fitting.length > 0 ? fitting : branches).toSorted((a, b) => further(b.instancePath, a.instancePath));
   if (first === undefined) return { message: 'The request is not valid.', param: undefined };
 
   const path = fieldPath(first.instancePath);
@@ -25,8 +25,17 @@ export function validationMessage(errors: readonly FastifySchemaValidationError[
     return { message: `${field}: this field is required.`, param: field };
   }
   if (path === '') return { message: 'The request body must be a JSON object.', param: undefined };
-  const wanted = [...new Set(deepest.map(wantedBy))].join(' or ').replaceAll(' or must be ', ' or ');
+  const there = branches.filter((error) => error.instancePath === first.instancePath);
+  const wanted = [...new Set((fitting.length > 0 ? [first] : there).map(wantedBy))]
+    .join(' or ')
+    .replaceAll(' or must be ', ' or ');
   return { message: `${path}: ${wanted}.`, param: path };
+}
+
+/** Deeper, or at the same depth later in an array. */
+function further(a: string, b: string): number {
+  const [inA, inB] = [a.split('/'), b.split('/')];
+  return inA.length - inB.length || a.localeCompare(b, 'en', { numeric: true });
 }
 
 function wantedBy(error: FastifySchemaValidationError): string {

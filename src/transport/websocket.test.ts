@@ -49,7 +49,7 @@ describe('a stream', () => {
         type: 'finished',
         id: 'x',
         finish_reason: 'length',
-        usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+        usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, prompt_tokens_details: { cached_tokens: 0 } },
         metrics: { throughput: 12.3, input_tokens: 3, output_tokens: 2, ttft_ms: 5.13 },
       },
     ]);

@@ -35,7 +35,7 @@ const GOING_AWAY = 1001;
 /** How long a client may take to answer a close. */
 const CLOSE_MS = 1000;
 
-/** Lets routes of `app` that are registered from now on take WebSockets; on other routes an upgrade is refused. */
+/** Lets routes of `app` that are registered from now on take WebSockets; on other routes one is closed at once. */
 export function addWebSockets(app: FastifyInstance): void {
   const sockets = new Set<Duplex>();
   app.server.on('upgrade', (_request, socket: Duplex) => {

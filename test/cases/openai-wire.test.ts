@@ -14,7 +14,7 @@ const ENDPOINTS = [
   ['/v1/completions', prompt],
 ] as const;
 
-describe('5. the usage chunk', () => {
+describe('5. The usage chunk', () => {
   it.each(ENDPOINTS)('%s', async (path, body) => {
     const { usage } = (await server.post(path, body)).body;
     expect(usage).toMatchObject({ completion_tokens: 6, total_tokens: usage!.prompt_tokens + 6 });
@@ -43,7 +43,7 @@ describe('5. the usage chunk', () => {
   });
 });
 
-describe('6. the first and last chunk', () => {
+describe('6. The first and last chunk', () => {
   it('have the role, and the reason with its index', async () => {
     const chunks = chunksOf(await server.events('/v1/chat/completions', chat));
     expect(chunks[0]?.choices[0]).toMatchObject({ index: 0, delta: { role: 'assistant' }, finish_reason: null });
@@ -64,7 +64,7 @@ describe('6. the first and last chunk', () => {
   });
 });
 
-describe('7. max_completion_tokens', () => {
+describe('7. max_completion_tokens ignored', () => {
   it('gives at most so many tokens, and "length"', async () => {
     const { body } = await server.post('/v1/chat/completions', { ...chat, max_tokens: null, max_completion_tokens: 5 });
     expect(body.usage?.completion_tokens).toBe(5);
@@ -81,7 +81,7 @@ describe('7. max_completion_tokens', () => {
   });
 });
 
-describe('8. content parts', () => {
+describe('8. Content parts', () => {
   const ask = (content: unknown, more: object[] = []) =>
     server.post('/v1/chat/completions', { ...chat, max_tokens: 2, messages: [...more, { role: 'user', content }] });
   const ids = async (content: unknown) =>
@@ -109,7 +109,7 @@ describe('8. content parts', () => {
   });
 });
 
-describe('9. minus infinity', () => {
+describe('9. Minus infinity', () => {
   /** The reply's text is JSON without a null where a number belongs. */
   async function finiteLogprobs(on: RealServer, fields: object): Promise<void> {
     const common = { temperature: 1, top_k: 1, seed: 1, max_tokens: 4, ...fields };

@@ -35,7 +35,7 @@ async function everyWay(server: RealServer, fields: object) {
   };
 }
 
-describe('1. stop string leaks while streaming', () => {
+describe('1. Stop string leaks while streaming', () => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
   it.each([
     ['DEFGHIJ', 'ABC'],
@@ -66,7 +66,7 @@ describe('1. stop string leaks while streaming', () => {
   });
 });
 
-describe('2. half characters', () => {
+describe('2. Half characters', () => {
   const BROKEN = /\uFFFD|\p{Surrogate}/u;
 
   it.each(['😀', '👩🏽‍🚀', '👨‍👩‍👧‍👦', '한글', 'שָׁלוֹם', 'aé€😀z'])('%s, a byte a token', async (text) => {
@@ -109,7 +109,7 @@ function withTemplate(template?: string): Model {
   return { ...model, config: { ...model.config, vocab: VOCAB }, tokenizer: byteFallbackTokenizer(template) };
 }
 
-describe('3. double BOS', async () => {
+describe('3. Double BOS', async () => {
   const BOS = 0;
   const END = 1;
   const template = "{{ bos_token }}{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}{% endfor %}";
@@ -135,7 +135,7 @@ describe('3. double BOS', async () => {
   });
 });
 
-describe('4. a chat template that raises', () => {
+describe('4. A chat template that raises', () => {
   const ask = (server: RealServer, role: string, fields = {}) =>
     server.post('/v1/chat/completions', { messages: [{ role, content: 'a' }], ...fields });
 

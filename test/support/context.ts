@@ -16,6 +16,7 @@ const idle: ModelRunner = {
   config: toyConfig,
   description: 'idle',
   forward: () => NEVER,
+  copyBlocks: () => {},
   dispose: () => Promise.resolve(),
 };
 
@@ -26,6 +27,7 @@ export function virtualOptions(scheduler: SchedulerLike): EngineOptions {
     maxQueue: 8,
     maxModelLen: 64,
     kvCacheMemoryMiB: 1,
+    blockSize: 16,
     maxNumSeqs: 4,
     maxNumBatchedTokens: 16,
     maxPauseMs: 100,

@@ -85,6 +85,7 @@ export function fakeEngine(
     name: 'fake',
     model: textModel(generationDefaults),
     options: fakeOptions(),
+    pool: { layout: 'paged', blocks: 101, blockSize: 16 },
     description: 'scripted',
     stream,
     generate: async () => {
@@ -99,6 +100,7 @@ export function fakeEngine(
       paused: 0,
       blocksUsed: 0,
       blocksTotal: 0,
+      prefixCache: { queries: 0, hits: 0 },
       promptTokensPerS: 0,
       outputTokensPerS: 0,
       step: 0,

@@ -33,6 +33,7 @@ export function fakeOptions(overrides: Partial<EngineOptions> = {}): EngineOptio
     maxQueue: 16,
     maxModelLen: 64,
     kvCacheMemoryMiB: 64,
+    blockSize: 16,
     maxNumSeqs: 4,
     maxNumBatchedTokens: 64,
     maxPauseMs: 1000,

@@ -1,5 +1,7 @@
+import { request as httpRequest } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { VirtualTimeScheduler } from 'rxjs';
+import { vi } from 'vitest';
 import type {
   Engine,
   EngineOptions,
@@ -150,14 +152,50 @@ export async function serveScript(
   return { ...(await serveEngine(engine)), runner: runtime.runners[0]!, kv: kvs[0]! };
 }
 
-/** A script whose passes take until `pass()` is called. */
+/** A script whose passes take until `pass()` ends them, which waits for one to begin. */
 export function steppedBy(script: Script) {
   const clock = new VirtualTimeScheduler();
+  const isRunning = () => clock.actions.length > 0;
   return {
     script: { ...script, clock, delayMs: 1 },
-    /** Ends the pass under way. */
-    pass: () => clock.flush(),
+    isRunning,
+    pass: async () => {
+      await vi.waitUntil(isRunning, 10_000);
+      clock.flush();
+    },
   };
+}
+
+/** A request on a connection of its own, whose client can go away. */
+export function leavingClient({ address }: RealServer, path: string, body: object) {
+  const request = httpRequest(address + path, {
+    method: 'POST',
+    agent: false,
+    headers: { 'content-type': 'application/json' },
+  });
+  let received = '';
+  request.on('response', (response) => response.on('data', (data) => (received += data)).on('error', () => {}));
+  request.on('error', () => {});
+  request.end(JSON.stringify(body));
+  return {
+    events: () => eventData(received),
+    leave: () => {
+      request.destroy();
+    },
+  };
+}
+
+/** Resolves when no client is connected any more, as far as the server knows. */
+export async function allGone({ app }: RealServer): Promise<void> {
+  await vi.waitUntil(
+    () => new Promise<boolean>((resolve) => app.server.getConnections((_, count) => resolve(count === 0))),
+    10_000,
+  );
+}
+
+/** Resolves when the event loop has turned so often: an engine that still ran would have begun a step. */
+export async function turns(count = 20): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** The embedded model's token of each byte, one by one, however its tokenizer would join them: ids from 4, in GPT-2's order. */

@@ -1,5 +1,5 @@
 import type { MonoTypeOperatorFunction, Observable, OperatorFunction, SchedulerLike } from 'rxjs';
-import type { KvAllocator, KvSlot } from './memory.ts';
+import type { KvAllocator, KvPool, KvSlot, PrefixCacheStats } from './memory.ts';
 import type { Model, ModelRunner, ModelSlot, RuntimeSlot } from './model.ts';
 import type { GenerateRequest, GenerateResult, Prompt, SamplingParams, SequenceId, TokenEvent } from './request.ts';
 import type { Allocated, Computed, Planned, Sampled, Sequence, Settled, Tick, Worded } from './step.ts';
@@ -10,6 +10,7 @@ export interface EngineStats {
   readonly paused: number;
   readonly blocksUsed: number;
   readonly blocksTotal: number;
+  readonly prefixCache: PrefixCacheStats;
   readonly promptTokensPerS: number;
   readonly outputTokensPerS: number;
   readonly step: number;
@@ -19,6 +20,8 @@ export interface Engine {
   readonly name: string;
   readonly model: Model;
   readonly options: EngineOptions;
+  /** How much its cache holds. */
+  readonly pool: KvPool;
   /** The runner's, for people to read. */
   readonly description: string;
   /** Cold: each subscription is one request; unsubscribing cancels it. */
@@ -46,6 +49,8 @@ export interface EngineOptions {
   /** Prompt and output together, in tokens. */
   readonly maxModelLen: number;
   readonly kvCacheMemoryMiB: number;
+  /** Tokens a KV block, where the cache has blocks. */
+  readonly blockSize: number;
   /** Sequences that may run at once, for policies that run several. */
   readonly maxNumSeqs: number;
   /** Tokens of one step, prompt chunks and decoding rows together. */
@@ -104,3 +109,15 @@ export interface StagedRecipe extends Stages {
   /** `profile()`, `record()`: behind each stage, in this order. */
   readonly observers: readonly Observer[];
 }
+
+/** Chapter 1: one box from text to result, with nothing to swap inside. It keeps no keys and values between passes. */
+export interface OpaqueRecipe {
+  readonly kind: 'opaque';
+  readonly name: string;
+  readonly exact: boolean;
+  readonly model: ModelSlot;
+  readonly runtime: RuntimeSlot;
+  readonly box: Slot<GenerateRequest, GenerateResult>;
+}
+
+export type Recipe = StagedRecipe | OpaqueRecipe;

@@ -7,6 +7,22 @@ export type BlockId = number;
 /** Blocks reserved for a sequence, in the order of its tokens. */
 export interface Reservation {
   readonly blocks: readonly BlockId[];
+  /** To be carried out before the next forward pass: a block that is shared is copied for who writes to it. */
+  readonly copies?: readonly BlockCopy[];
+}
+
+/** The content of a whole block, in every layer. */
+export interface BlockCopy {
+  readonly from: BlockId;
+  readonly to: BlockId;
+}
+
+/** In tokens, since the engine was made. */
+export interface PrefixCacheStats {
+  /** Of sequences that were admitted, and so looked for in the cache. */
+  readonly queries: number;
+  /** Of those, found. */
+  readonly hits: number;
 }
 
 /**
@@ -32,12 +48,20 @@ export interface KvAllocator {
   readonly used: number;
   /** The longest sequence, in tokens, that fits when it is alone. */
   readonly maxSequenceTokens: number;
-  /** Room for `newTokens` more, or undefined: nothing was taken. Sets `sequence.cached` on the first call. */
+  readonly prefixCache: PrefixCacheStats;
+  /**
+   * Tokens of a sequence without blocks whose keys and values are in memory already: of the request it was forked from,
+   * or of an equal prefix. At most all but one, so that the last one's logits are computed.
+   */
+  cachedTokens(sequence: Sequence): number;
+  /**
+   * Room for `newTokens` more, or undefined: nothing was taken. For a sequence without blocks it begins with what
+   * `cachedTokens` counts, sharing those blocks, and sets `computed` and `cached`.
+   */
   reserve(sequence: Sequence, newTokens: number): Reservation | undefined;
   /** Drop what lies past `length` tokens (rejected drafts). */
   truncate(sequence: Sequence, length: number): void;
   free(sequence: Sequence): void;
-  fork(parent: Sequence, child: Sequence): void;
   /** Make full blocks findable; called when a step settles, for accepted tokens only. */
   publish(sequence: Sequence): void;
   /** @throws Error when the books do not balance; for tests and for an idle engine. */

@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import type { BlockId, KvLayout, KvPool } from './memory.ts';
+import type { BlockCopy, BlockId, KvLayout, KvPool } from './memory.ts';
 import type { ChatMessage, SamplingParams, TokenId } from './request.ts';
 
 /** Rotary embedding as in `rope_scaling` / `rope_parameters`. */
@@ -147,6 +147,8 @@ export interface ModelRunner {
    * @throws RxllmError `RXLLM_RUNTIME_FAILED` as an error notification.
    */
   forward(batch: ForwardBatch): Observable<Logits>;
+  /** Copies blocks of a paged pool, one after the other. Only between forward passes. */
+  copyBlocks(copies: readonly BlockCopy[]): void;
   /** Waits for a running pass, then frees the session and the pool. A forward after it errors. Idempotent. */
   dispose(): Promise<void>;
 }

@@ -21,6 +21,11 @@ export interface GenerateRequest {
   readonly deadlineMs?: number;
   /** Prefix-cache blocks are shared only under the same salt. */
   readonly cacheSalt?: string;
+  /**
+   * A request under way with the same prompt: where the engine can share blocks, this one waits until that prompt is
+   * computed, and then computes only what differs. So `n` answers cost one prompt.
+   */
+  readonly forkOf?: SequenceId;
   /** false while the reader is behind: its sequence pauses; absent: always ready. */
   readonly demand$?: Observable<boolean>;
 }
@@ -54,6 +59,8 @@ export interface RequestMetrics {
   readonly outputTokens: number;
   readonly ttftMs: number;
   readonly tpotMs: number;
+  /** Prompt tokens that were in the prefix cache; absent: none. */
+  readonly cachedTokens?: number;
   /** From arrival to the first step that ran the request; absent when it was not measured. */
   readonly queueMs?: number;
 }

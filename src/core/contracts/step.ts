@@ -19,9 +19,11 @@ export interface Sequence {
   /** Prompt, then output. */
   readonly tokens: TokenId[];
   readonly promptLength: number;
+  /** The sequence whose prompt this one shares. */
+  parent?: Sequence;
   /** Tokens whose keys and values are in the cache; `tokens.length - computed` are still to run. */
   computed: number;
-  /** Of those, how many came from the prefix cache. */
+  /** How many of its prompt's tokens were in the cache when it was last admitted. */
   cached: number;
   readonly blocks: BlockId[];
   /** Half characters wait here from step to step. */

@@ -31,6 +31,10 @@ export class GraphWeights {
   tensor(name: string): Edge {
     return this.once(name, () => {
       const location = this.weights.get(name);
+      if (location === undefined && this.weights.has(name.replace(/weight$/, 'qweight'))) {
+        const message = `${name} is quantized, and this engine's graph takes floats: use kv-cache or one after it`;
+        throw new RxllmError('RXLLM_MODEL_UNSUPPORTED', message);
+      }
       if (location === undefined) {
         throw new RxllmError('RXLLM_MODEL_FILE_INVALID', `the model's weights have no tensor ${name}`);
       }

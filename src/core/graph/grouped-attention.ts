@@ -21,15 +21,33 @@ export function groupedAttention(g: OnnxBuilder, config: ModelConfig, rectangle:
   const folded = extend(g, rows, kvHeads, -1, headDim);
   const unfolded = extend(g, rows, kvHeads, -1, group, headDim);
   const alpha = { float: 1 / Math.sqrt(headDim) };
+  const { widen, narrow } = group === 1 ? twoQueries(g, g.op('Gather', [rectangle, g.int64([1])])) : AS_IT_IS;
   const swapWidthAndKvHeads = { perm: [0, 2, 1, 3, 4] };
   return (q, k, v) => {
     const swapped = g.op('Transpose', [g.op('Reshape', [q, split])], swapWidthAndKvHeads);
-    const query = g.op('Reshape', [swapped, folded]);
+    const query = widen(g.op('Reshape', [swapped, folded]));
     const scores = g.microsoftOp('FusedMatMul', [query, k], { transB: 1, alpha });
     const weights = g.op('Softmax', [g.op('Add', [scores, mask])], { axis: -1 });
-    const mixed = g.op('Reshape', [g.op('MatMul', [weights, v]), unfolded]);
+    const mixed = g.op('Reshape', [narrow(g.op('MatMul', [weights, v])), unfolded]);
     const back = g.op('Transpose', [mixed], swapWidthAndKvHeads);
     return g.op('Reshape', [back, g.int64([-1, heads * headDim])]);
+  };
+}
+
+const AS_IT_IS = { widen: (query: Edge) => query, narrow: (mixed: Edge) => mixed };
+
+/**
+ * A product with a matrix of one row is another kernel's, which rounds otherwise than that of many. Where heads share no
+ * keys and the width is 1, the query therefore stands twice, and a token decodes to the bits it would have in a prompt.
+ * `width [1]`.
+ */
+function twoQueries(g: OnnxBuilder, width: Edge): typeof AS_IT_IS {
+  const axis = g.int64([2]);
+  const more = g.op('Max', [g.op('Sub', [g.int64([2]), width]), g.int64([0])]);
+  const from0to = (x: Edge, end: Edge) => g.op('Slice', [x, g.int64([0]), end, axis]);
+  return {
+    widen: (query) => g.op('Concat', [query, from0to(query, more)], { axis: 2 }),
+    narrow: (mixed) => from0to(mixed, width),
   };
 }
 

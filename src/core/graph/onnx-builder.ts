@@ -41,8 +41,8 @@ export class OnnxBuilder {
     return name;
   }
 
-  /** Declares that the edge of this name, made by some op, leaves the graph. */
-  output(name: string, dtype: OnnxDtype, dims: readonly Dim[]): void {
+  /** Declares that the edge of this name, made by some op, leaves the graph; without `dims`, in whatever shape. */
+  output(name: string, dtype: OnnxDtype, dims?: readonly Dim[]): void {
     this.outputs.push(valueInfo(name, dtype, dims));
   }
 
@@ -169,7 +169,9 @@ function attributeMessage(name: string, value: Attribute): AttributeMessage {
   return { name, type: ATTRIBUTE_TYPE.ints, ints: value };
 }
 
-function valueInfo(name: string, dtype: OnnxDtype, dims: readonly Dim[]): ValueInfoMessage {
+function valueInfo(name: string, dtype: OnnxDtype, dims: readonly Dim[] | undefined): ValueInfoMessage {
+  const elemType = ONNX_DTYPE[dtype];
+  if (dims === undefined) return { name, type: { tensorType: { elemType } } };
   const dim = dims.map((size) => (typeof size === 'number' ? { dimValue: size } : { dimParam: size }));
-  return { name, type: { tensorType: { elemType: ONNX_DTYPE[dtype], shape: { dim } } } };
+  return { name, type: { tensorType: { elemType, shape: { dim } } } };
 }

@@ -116,7 +116,7 @@ export interface ValueInfoMessage {
   readonly type: {
     readonly tensorType: {
       readonly elemType: number;
-      readonly shape: { readonly dim: readonly ({ readonly dimValue: number } | { readonly dimParam: string })[] };
+      readonly shape?: { readonly dim: readonly ({ readonly dimValue: number } | { readonly dimParam: string })[] };
     };
   };
 }

@@ -32,6 +32,11 @@ export class BlockPool {
     return this.total - this.#free.size;
   }
 
+  /** Free blocks that are not among these. */
+  freeWithout(blocks: readonly BlockId[]): number {
+    return blocks.reduce((free, block) => free - (this.#free.has(block) ? 1 : 0), this.#free.size);
+  }
+
   references(block: BlockId): number {
     return this.#references[block] ?? 0;
   }
@@ -41,9 +46,9 @@ export class BlockPool {
     return [...this.#free];
   }
 
-  /** So many blocks with a reference each, or undefined where there are fewer: nothing was taken. */
-  take(count: number): BlockId[] | undefined {
-    if (count > this.#free.size) return undefined;
+  /** So many blocks with a reference each. There must be as many. */
+  take(count: number): BlockId[] {
+    if (count > this.#free.size) throw new Error(`${count} blocks are to be taken, and ${this.#free.size} are free.`);
     const taken: BlockId[] = [];
     for (const block of this.#free) {
       if (taken.length === count) break;

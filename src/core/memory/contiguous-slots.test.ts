@@ -96,16 +96,6 @@ describe('slots', () => {
     kv.checkInvariants();
   });
 
-  test('fork is refused and names the allocator that can', () => {
-    const kv = create(2);
-    expect(() => kv.fork(fakeSequence('a'), fakeSequence('b'))).toThrow(
-      expect.objectContaining({
-        code: 'RXLLM_RECIPE_INVALID',
-        message: "Sequence a cannot be forked: contiguous slots cannot be shared. Use pagedBlocks as the recipe's kv.",
-      }),
-    );
-  });
-
   test('the books are checked: a block table that someone else changed', () => {
     const kv = create(2);
     const a = fakeSequence('a');

@@ -1,6 +1,7 @@
 import type { EngineOptions, KvAllocator, KvPool, KvSlot, Model, Reservation, Sequence } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
 import { BYTES_PER_MIB, kvBytesPerToken } from './kv-bytes.ts';
+import { NO_PREFIX_CACHE } from './no-cache.ts';
 
 export interface ContiguousSlotsOptions {
   /** Sequences that fit at once; absent: `maxNumSeqs`, or as many as `kvCacheMemoryMiB` holds if they are fewer. */
@@ -30,6 +31,7 @@ function slotsThatFit(model: Model, { kvCacheMemoryMiB, maxModelLen, maxNumSeqs 
 
 class ContiguousSlots implements KvAllocator {
   readonly pool: KvPool;
+  readonly prefixCache = NO_PREFIX_CACHE;
   readonly #holders: (Sequence | undefined)[];
 
   constructor(slots: number, maxModelLen: number) {
@@ -52,6 +54,10 @@ class ContiguousSlots implements KvAllocator {
 
   get maxSequenceTokens(): number {
     return this.pool.blockSize;
+  }
+
+  cachedTokens(): number {
+    return 0;
   }
 
   /** @throws RxllmError `RXLLM_CONTEXT_LENGTH_EXCEEDED` when the sequence would outgrow its region. */
@@ -82,13 +88,6 @@ class ContiguousSlots implements KvAllocator {
     if (slot === -1) return;
     this.#holders[slot] = undefined;
     sequence.blocks.length = 0;
-  }
-
-  fork(parent: Sequence): void {
-    throw new RxllmError(
-      'RXLLM_RECIPE_INVALID',
-      `Sequence ${parent.id} cannot be forked: contiguous slots cannot be shared. Use pagedBlocks as the recipe's kv.`,
-    );
   }
 
   publish(): void {}

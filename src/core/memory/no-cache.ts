@@ -1,4 +1,7 @@
-import type { KvSlot } from '../contracts/index.ts';
+import type { KvSlot, PrefixCacheStats } from '../contracts/index.ts';
+
+/** Of an allocator that shares nothing. */
+export const NO_PREFIX_CACHE: PrefixCacheStats = { queries: 0, hits: 0 };
 
 /**
  * Keeps no keys and values: every step runs the whole sequence again, so there is always room.
@@ -10,10 +13,11 @@ export function noCache(): KvSlot {
     total: 0,
     used: 0,
     maxSequenceTokens: options.maxModelLen,
+    prefixCache: NO_PREFIX_CACHE,
+    cachedTokens: () => 0,
     reserve: () => ({ blocks: [] }),
     truncate() {},
     free() {},
-    fork() {},
     publish() {},
     checkInvariants() {},
   });

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fakeModel, fakeOptions, fakeSequence } from '../../../test/support/fakes.ts';
+import type { KvAllocator, Sequence } from '../contracts/index.ts';
+import { loadConfigAndWeights } from '../model/load-model.ts';
 import { contiguousSlots } from './contiguous-slots.ts';
 import { pagedBlocks } from './paged-blocks.ts';
 
@@ -51,18 +53,25 @@ describe('size', () => {
     );
   });
 
-  test('64 MiB, maximum length 2,048, lengths around 200: ≥ 6 times as many sequences', () => {
-    const wide = fakeModel({ layers: 6, kvHeads: 4, headDim: 64 });
+  test('64 MiB, maximum length 2,048, lengths around 200, the embedded model: ≥ 6 times as many sequences', async () => {
+    const { config } = await loadConfigAndWeights('models/storyteller-12m');
     const options = fakeOptions({ kvCacheMemoryMiB: 64, maxModelLen: 2048, maxNumSeqs: 1000 });
-    const [contiguous, paged] = [contiguousSlots()(wide, options), pagedBlocks()(wide, options)];
-    const fitting = (kv: typeof paged) => {
+    /** Until none is left, and of the tokens that it took, how many hold nothing. */
+    const fill = (kv: KvAllocator) => {
+      let tokens = 0;
       for (let count = 0; ; count++) {
         const length = 150 + ((count * 37) % 101);
-        const sequence = fakeSequence(String(count), { tokens: Array<number>(length).fill(1) });
-        if (kv.reserve(sequence, length) === undefined) return count;
+        const room = kv.reserve(fakeSequence(`${count}`, { tokens: Array<number>(length).fill(1) }), length);
+        if (room === undefined) return { count, wasted: kv.used * kv.pool.blockSize - tokens };
+        tokens += length;
       }
     };
-    expect(fitting(paged)).toBeGreaterThanOrEqual(6 * fitting(contiguous));
+    const contiguous = fill(contiguousSlots()(fakeModel(config), options));
+    const paged = fill(pagedBlocks()(fakeModel(config), options));
+    expect(contiguous).toEqual({ count: 4, wasted: 7471 });
+    expect(paged).toEqual({ count: 39, wasted: 265 });
+    expect(paged.count).toBeGreaterThanOrEqual(6 * contiguous.count);
+    expect(paged.wasted).toBeLessThan(16 * paged.count);
   });
 });
 
@@ -149,10 +158,99 @@ describe('blocks', () => {
   });
 });
 
-test('any order of reserve, truncate and free: blocks never shared, less than a block wasted, all come back', () => {
+describe('a fork', () => {
+  const parentOf = (promptLength: number, computed: number) => {
+    const parent = fakeSequence('parent', { tokens: Array<number>(promptLength).fill(1) });
+    parent.computed = computed;
+    return parent;
+  };
+  const childOf = (parent: Sequence, id = 'child') => fakeSequence(id, { tokens: [...parent.tokens], parent });
+
+  test('shares the blocks of the prompt, and gets a copy of the one that it writes to', () => {
+    const kv = create(8);
+    const parent = parentOf(6, 0);
+    kv.reserve(parent, 6);
+    parent.computed = 6;
+    const child = childOf(parent);
+    expect(kv.cachedTokens(child)).toBe(5);
+    expect(kv.reserve(child, 1)).toEqual({ blocks: [1, 3], copies: [{ from: 2, to: 3 }] });
+    expect({ computed: child.computed, cached: child.cached, used: kv.used }).toEqual({
+      computed: 5,
+      cached: 5,
+      used: 3,
+    });
+    kv.checkInvariants();
+    // Nobody else holds block 2 any more: the parent writes on in place.
+    expect(kv.reserve(parent, 1)).toEqual({ blocks: [1, 2] });
+    kv.free(parent);
+    expect(kv.reserve(child, 3)).toEqual({ blocks: [1, 3] });
+    kv.free(child);
+    expect(kv.used).toBe(0);
+  });
+
+  test('copies nothing where its last token begins a block', () => {
+    const kv = create(8);
+    const parent = parentOf(5, 0);
+    kv.reserve(parent, 5);
+    parent.computed = 5;
+    expect(kv.reserve(childOf(parent), 1)).toEqual({ blocks: [1, 3] });
+  });
+
+  test('a block shared and then written to is copied, whoever writes', () => {
+    const kv = create(8);
+    const parent = parentOf(7, 0);
+    kv.reserve(parent, 7);
+    parent.computed = 7;
+    const child = childOf(parent);
+    kv.reserve(child, 1);
+    child.computed = 7;
+    // Both full and partial blocks are given up by truncation, and shared again.
+    kv.truncate(child, 2);
+    child.computed = 2;
+    expect(child.blocks).toEqual([1]);
+    expect(kv.reserve(parent, 1)).toEqual({ blocks: [1, 2] });
+    expect(kv.reserve(child, 1)).toEqual({ blocks: [4], copies: [{ from: 1, to: 4 }] });
+    kv.checkInvariants();
+  });
+
+  test('has to find room for the copy, too; else takes nothing', () => {
+    const kv = create(3);
+    const parent = parentOf(6, 0);
+    kv.reserve(parent, 6);
+    parent.computed = 6;
+    const child = childOf(parent);
+    expect(kv.reserve(child, 1)).toBeUndefined();
+    expect({ used: kv.used, computed: child.computed, blocks: child.blocks }).toEqual({
+      used: 2,
+      computed: 0,
+      blocks: [],
+    });
+    kv.checkInvariants();
+  });
+
+  test('of a parent that holds nothing begins from nothing', () => {
+    const kv = create(8);
+    const child = childOf(parentOf(6, 0));
+    expect(kv.cachedTokens(child)).toBe(0);
+    expect(kv.reserve(child, 6)).toEqual({ blocks: [1, 2] });
+  });
+
+  test('that was preempted finds the whole prompt', () => {
+    const kv = create(8);
+    const parent = parentOf(6, 0);
+    kv.reserve(parent, 6);
+    parent.computed = 6;
+    const child = childOf(parent);
+    child.tokens.push(9, 9);
+    expect(kv.cachedTokens(child)).toBe(6);
+    expect(kv.reserve(child, 2)).toEqual({ blocks: [1, 3], copies: [{ from: 2, to: 3 }] });
+  });
+});
+
+test('any order of reserve, fork, truncate and free: no write reaches a block of another, less than a block wasted, all come back', () => {
   const step = fc.record({
     id: fc.nat(5),
-    verb: fc.constantFrom('reserve', 'truncate', 'free'),
+    verb: fc.constantFrom('reserve', 'reserve', 'fork', 'truncate', 'free'),
     tokens: fc.integer({ min: 1, max: 12 }),
   });
   fc.assert(
@@ -162,32 +260,40 @@ test('any order of reserve, truncate and free: blocks never shared, less than a 
       fc.array(step, { maxLength: 60 }),
       (blocks, blockSize, steps) => {
         const kv = create(blocks, blockSize);
-        const sequences = Array.from({ length: 6 }, (_, id) => fakeSequence(String(id)));
+        const prompt = Array<number>(9).fill(1);
+        const sequences = Array.from({ length: 6 }, (_, id) => fakeSequence(String(id), { tokens: prompt }));
         for (const { id, verb, tokens } of steps) {
           const sequence = sequences[id]!;
-          const free = kv.total - kv.used;
+          const parent = sequences[0]!;
           if (verb === 'free') {
             kv.free(sequence);
             sequence.computed = 0;
           } else if (verb === 'truncate') {
             sequence.computed = Math.min(sequence.computed, tokens);
             kv.truncate(sequence, sequence.computed);
-          } else if (sequence.computed + tokens <= kv.maxSequenceTokens) {
-            const needed = Math.ceil((sequence.computed + tokens) / blockSize) - sequence.blocks.length;
+          } else {
+            if (verb === 'fork' && id > 0) sequence.parent = parent;
+            const free = kv.total - kv.used;
+            const start = sequence.computed || kv.cachedTokens(sequence);
+            if (start + tokens > kv.maxSequenceTokens) continue;
             const reservation = kv.reserve(sequence, tokens);
-            expect(reservation !== undefined).toBe(needed <= free);
-            if (reservation) sequence.computed += tokens;
+            if (reservation === undefined) {
+              expect(Math.ceil((start + tokens) / blockSize) + 1 - sequence.blocks.length).toBeGreaterThan(free);
+            } else {
+              const written = sequence.blocks.slice(Math.floor(start / blockSize));
+              const others = sequences.filter((each) => each !== sequence).flatMap((each) => each.blocks);
+              expect(written.filter((block) => others.includes(block))).toEqual([]);
+              sequence.computed = start + tokens;
+            }
           }
           kv.checkInvariants();
-          const held = sequences.flatMap((each) => each.blocks);
-          expect(new Set(held).size).toBe(held.length);
-          expect(kv.used).toBe(held.length);
-          for (const { blocks, computed } of sequences)
+          expect(kv.used).toBe(new Set(sequences.flatMap((each) => each.blocks)).size);
+          for (const { blocks, computed } of sequences) {
             expect(blocks.length * blockSize - computed).toBeLessThan(blockSize);
+          }
         }
         for (const sequence of sequences) kv.free(sequence);
         expect(kv.used).toBe(0);
-        for (const sequence of sequences) sequence.computed = 0;
         kv.checkInvariants();
       },
     ),

@@ -12,7 +12,7 @@ import type {
 /** The options that a replay needs to plan the same steps. */
 export type RecordedOptions = Pick<
   EngineOptions,
-  'maxQueue' | 'maxModelLen' | 'kvCacheMemoryMiB' | 'maxNumSeqs' | 'maxNumBatchedTokens' | 'maxPauseMs'
+  'maxQueue' | 'maxModelLen' | 'kvCacheMemoryMiB' | 'blockSize' | 'maxNumSeqs' | 'maxNumBatchedTokens' | 'maxPauseMs'
 >;
 
 /** What an engine was told and what it decided, a JSON line each. A change stands before the step that first sees it. */
@@ -45,6 +45,11 @@ export interface RecordedRequest {
   readonly params: Omit<SamplingParams, 'logitBias'> & { readonly logitBias?: readonly (readonly [TokenId, number])[] };
   readonly priority?: number;
   readonly cacheSalt?: string;
+}
+
+export function recordedOptions(options: EngineOptions): RecordedOptions {
+  const { maxQueue, maxModelLen, kvCacheMemoryMiB, blockSize, maxNumSeqs, maxNumBatchedTokens, maxPauseMs } = options;
+  return { maxQueue, maxModelLen, kvCacheMemoryMiB, blockSize, maxNumSeqs, maxNumBatchedTokens, maxPauseMs };
 }
 
 export function recordedRequest({ id, arrivedAt, tokens, promptLength, params, request }: Sequence): RecordedRequest {

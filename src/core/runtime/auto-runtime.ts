@@ -37,6 +37,7 @@ function described(runner: ModelRunner, note: string): ModelRunner {
     config: runner.config,
     description: `${runner.description} (${note})`,
     forward: (batch) => runner.forward(batch),
+    copyBlocks: (copies) => runner.copyBlocks(copies),
     dispose: () => runner.dispose(),
   };
 }

@@ -1,4 +1,4 @@
-import type { KvPool, ModelConfig } from '../contracts/index.ts';
+import type { BlockCopy, KvPool, ModelConfig } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
 import { KV_SIDES, type KvSide, poolInput, poolOutput } from '../graph/graph-inputs.ts';
 
@@ -37,5 +37,18 @@ export function allocatePool(pool: KvPool, { layers, kvHeads, headDim }: ModelCo
     const mebibytes = Math.ceil((size * Float32Array.BYTES_PER_ELEMENT * layers * KV_SIDES.length) / 2 ** 20);
     const message = `there is no memory for a KV cache of ${mebibytes} MiB; lower kvCacheMemoryMiB`;
     throw new RxllmError('RXLLM_OPTION_INVALID', message, { param: 'kvCacheMemoryMiB', cause });
+  }
+}
+
+/** Carries out copies in the pool's memory, in order. */
+export function copyBlocks(
+  parts: readonly PoolPart[],
+  copies: readonly BlockCopy[],
+  { blockSize }: KvPool,
+  { kvHeads, headDim }: ModelConfig,
+): void {
+  const length = kvHeads * blockSize * headDim;
+  for (const { from, to } of copies) {
+    for (const { data } of parts) data.copyWithin(to * length, from * length, (from + 1) * length);
   }
 }

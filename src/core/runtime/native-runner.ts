@@ -1,8 +1,8 @@
-import type { ForwardBatch, KvPool, Logits, ModelConfig, ModelRunner } from '../contracts/index.ts';
+import type { BlockCopy, ForwardBatch, KvPool, Logits, ModelConfig, ModelRunner } from '../contracts/index.ts';
 import { NAMES } from '../graph/graph-inputs.ts';
 import { checkBatch } from './check-batch.ts';
 import { type ForwardInputs, forwardInputs, type InputShape, type Rectangle, tableBlocks } from './forward-inputs.ts';
-import { allocatePool, graphPoolShape, type PoolPart } from './kv-memory.ts';
+import { allocatePool, copyBlocks, graphPoolShape, type PoolPart } from './kv-memory.ts';
 import { LruCache } from './lru-cache.ts';
 import { type Handle, type OrtCApi, ortCApi } from './ort-c-api.ts';
 import { Pace } from './pace.ts';
@@ -89,6 +89,10 @@ class NativeRunner implements ModelRunner {
       const blocks = this.pool.layout === 'paged' ? tableBlocks(batch, this.pool.blockSize) : 0;
       return this.run({ rows: batch.rows, width: batch.width, wanted: batch.logitsAt.length, blocks }, 0, batch);
     });
+  }
+
+  copyBlocks(copies: readonly BlockCopy[]): void {
+    copyBlocks(this.parts, copies, this.pool, this.config);
   }
 
   dispose(): Promise<void> {

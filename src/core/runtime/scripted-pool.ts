@@ -1,4 +1,4 @@
-import type { ForwardBatch, KvPool, TokenId } from '../contracts/index.ts';
+import type { BlockCopy, ForwardBatch, KvPool, TokenId } from '../contracts/index.ts';
 
 const NEVER_WRITTEN = -1;
 
@@ -24,6 +24,11 @@ export class ScriptedPool {
         this.#ids[this.#slot(batch, row, batch.positions[row]! + column)] = id;
       });
     });
+  }
+
+  copy(copies: readonly BlockCopy[]): void {
+    const { blockSize } = this.#pool;
+    for (const { from, to } of copies) this.#ids.copyWithin(to * blockSize, from * blockSize, (from + 1) * blockSize);
   }
 
   /** The tokens that `column` of `row` attends to, itself the last. @throws Error where one was never written. */

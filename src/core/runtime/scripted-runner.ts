@@ -1,5 +1,6 @@
 import { asyncScheduler, Observable, type SchedulerLike, type Subscriber } from 'rxjs';
 import type {
+  BlockCopy,
   ForwardBatch,
   KvPool,
   Logits,
@@ -95,6 +96,11 @@ class Scripted implements ScriptedRunner {
       this.#waiting.push({ batch, subscriber });
       this.#startNext();
     });
+  }
+
+  copyBlocks(copies: readonly BlockCopy[]): void {
+    if (this.#running) throw new Error('blocks are copied during a forward pass');
+    this.#pool.copy(copies);
   }
 
   async dispose(): Promise<void> {

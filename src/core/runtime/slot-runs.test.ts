@@ -10,7 +10,7 @@ describe('slotRuns', () => {
     const lengths = [3, 0, 4, 0];
     const batch = batchOf([row(2, 4, [8]), row(1, 0, [5, 6, 7]), row(0, 3, [9])]);
     expect(slotRuns(batch, lengths, SLOT_SIZE)).toMatchObject([
-      { firstSlot: 1, rows: 1, width: 3, ids: [[5, 6, 7]], positions: [0], logitsAt: [2], logitsRows: [1] },
+      { firstSlot: 1, rows: 1, width: 4, ids: [[5, 6, 7, 0]], positions: [0], logitsAt: [2], logitsRows: [1] },
       // Slot 1 is carried along with a dummy, past what the run before has just written.
       {
         firstSlot: 0,
@@ -23,6 +23,15 @@ describe('slotRuns', () => {
       },
     ]);
     expect(lengths).toEqual([4, 3, 5, 0]);
+  });
+
+  it('makes rows of an odd width even, where the slot has room', () => {
+    const runs = slotRuns(
+      batchOf([row(0, 0, [1, 2]), row(1, 6, [3, 4, 5]), row(2, 7, [6, 7, 8])]),
+      [0, 6, 7],
+      SLOT_SIZE,
+    );
+    expect(runs.map(({ ids }) => ids)).toEqual([[[1, 2]], [[3, 4, 5, 0]], [[6, 7, 8]]]);
   });
 
   it('cuts where slots lie far apart', () => {

@@ -13,6 +13,8 @@ export interface SlotRun extends Rectangle {
 /** Slots without a row that a run may carry along; past that, one more run costs less. */
 const LONGEST_GAP = 4;
 
+const DUMMY: readonly TokenId[] = [0];
+
 /**
  * Cuts a batch into runs that GroupQueryAttention takes over contiguous memory: a row of several tokens runs alone at
  * its slot, and rows of one token run together over the span of their slots.
@@ -32,7 +34,7 @@ export function slotRuns(batch: ForwardBatch, lengths: number[], slotSize: numbe
   for (let row = 0; row < batch.rows; row++) {
     const { length } = batch.ids[row]!;
     if (length === 0) continue;
-    if (length > 1) runs.push(rowRun(batch, row));
+    if (length > 1) runs.push(rowRun(batch, row, slotSize));
     else single.push(row);
     // Before the spans are made: their dummies come after what the rows above have written.
     lengths[slotOf(row)] = batch.positions[row]! + length;
@@ -47,7 +49,12 @@ export function slotRuns(batch: ForwardBatch, lengths: number[], slotSize: numbe
   return runs;
 }
 
-function rowRun(batch: ForwardBatch, row: number): SlotRun {
+/**
+ * GroupQueryAttention takes a row's queries in tiles of an even number, and multiplies a tile of one by another kernel,
+ * which rounds otherwise. So that a prompt gives the same bits however it is cut, no tile has one query: a row of an odd
+ * width gets a dummy at its end, if its slot has the room.
+ */
+function rowRun(batch: ForwardBatch, row: number, slotSize: number): SlotRun {
   const firstFlat = row * batch.width;
   const logitsAt: number[] = [];
   const logitsRows: number[] = [];
@@ -56,20 +63,21 @@ function rowRun(batch: ForwardBatch, row: number): SlotRun {
     logitsAt.push(index - firstFlat);
     logitsRows.push(i);
   });
-  const ids = batch.ids[row]!;
+  const tokens = batch.ids[row]!;
+  const position = batch.positions[row]!;
+  const isOdd = tokens.length % 2 === 1 && position + tokens.length < slotSize;
+  const ids = isOdd ? [...tokens, ...DUMMY] : tokens;
   return {
     firstSlot: batch.blockTables[row]![0]!,
     rows: 1,
     width: ids.length,
     ids: [ids],
-    positions: [batch.positions[row]!],
+    positions: [position],
     blockTables: [],
     logitsAt,
     logitsRows,
   };
 }
-
-const DUMMY: readonly TokenId[] = [0];
 
 /** `rowsBySlot`: rows of one token, in ascending order of their slots. */
 function spanRun(

@@ -1,10 +1,10 @@
 import ort from 'onnxruntime-node';
-import type { ForwardBatch, KvPool, Logits, ModelConfig, ModelRunner } from '../contracts/index.ts';
+import type { BlockCopy, ForwardBatch, KvPool, Logits, ModelConfig, ModelRunner } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
 import { NAMES } from '../graph/graph-inputs.ts';
 import { checkBatch } from './check-batch.ts';
 import { forwardInputs, type InputTensor, type Rectangle, tableBlocks } from './forward-inputs.ts';
-import { allocatePool, graphPoolShape, type PoolPart } from './kv-memory.ts';
+import { allocatePool, copyBlocks, graphPoolShape, type PoolPart } from './kv-memory.ts';
 import { PassQueue } from './pass-queue.ts';
 import type { ConfigRuntime } from './runtime.ts';
 import { type SlotRun, slotRuns } from './slot-runs.ts';
@@ -74,6 +74,10 @@ class StockRunner implements ModelRunner {
       if (this.pool.layout === 'contiguous') return this.runSlots(batch);
       return this.runBlocks(batch);
     });
+  }
+
+  copyBlocks(copies: readonly BlockCopy[]): void {
+    copyBlocks(this.parts, copies, this.pool, this.config);
   }
 
   dispose(): Promise<void> {

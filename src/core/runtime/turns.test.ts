@@ -14,11 +14,13 @@ async function runners(...forwards: ModelRunner['forward'][]) {
   const share = createTurns();
   return Promise.all(
     forwards.map((forward) =>
-      share(async () => ({ config: toyConfig, description: 'a', forward, dispose: async () => {} }))(
-        graph,
-        toyModel,
-        pool,
-      ),
+      share(async () => ({
+        config: toyConfig,
+        description: 'a',
+        forward,
+        copyBlocks: () => {},
+        dispose: async () => {},
+      }))(graph, toyModel, pool),
     ),
   );
 }

@@ -38,6 +38,7 @@ export function createTurns(): (runtime: RuntimeSlot) => RuntimeSlot {
         if (busy) waiting.push(start);
         else start();
       }),
+    copyBlocks: (copies) => runner.copyBlocks(copies),
     dispose: () => runner.dispose(),
   });
 

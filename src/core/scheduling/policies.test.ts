@@ -14,6 +14,8 @@ const state = (parts: Partial<SchedulerState>): SchedulerState => ({
   waiting: [],
   running: [],
   recompute: false,
+  replaysDecodes: false,
+  cachedTokens: () => 0,
   options,
   ...parts,
 });
@@ -49,6 +51,16 @@ describe('oneAtATime', () => {
   it('recomputes from the first token where nothing is kept', () => {
     const plan = oneAtATime({ prefillChunk: 4 })(state({ recompute: true, running: [running('a', 9, { output: 2 })] }));
     expect(rows(plan)).toEqual(['a:d11']);
+  });
+
+  it('decodes once more, one by one, what had been decoded, where that rounds otherwise', () => {
+    const next = (computed: number) =>
+      rows(
+        oneAtATime({ prefillChunk: 4 })(
+          state({ replaysDecodes: true, running: [running('a', 6, { output: 3, computed })] }),
+        ),
+      );
+    expect([0, 4, 6, 7, 8].flatMap(next)).toEqual(['a:p4', 'a:p2', 'a:d1', 'a:d1', 'a:d1']);
   });
 
   it('waits for a paused one that runs, and passes over one that waits', () => {

@@ -9,6 +9,10 @@ export interface SchedulerState {
   readonly running: readonly Sequence[];
   /** Nothing is kept between steps, so each step runs a sequence from its first token. */
   readonly recompute: boolean;
+  /** The kernel of one token rounds otherwise than that of many: what was decoded once must be decoded again. */
+  readonly replaysDecodes: boolean;
+  /** Tokens of a sequence without blocks that it will find in memory. */
+  readonly cachedTokens: (sequence: Sequence) => number;
   readonly options: EngineOptions;
 }
 
@@ -23,13 +27,27 @@ export interface Plan {
 /** Plan, then apply (vLLM's scheduler, nano-vllm's `schedule` and `postprocess`): state in, plan out. */
 export type Policy = (state: SchedulerState) => Plan;
 
-/** The reader wants more of it: paused sequences keep their place but get no rows. */
-export const isReady = ({ phase }: Sequence): boolean => phase === 'running' || phase === 'waiting';
+/**
+ * May have a row: its reader wants more of it (a paused sequence keeps its place but gets no rows), and it need not wait
+ * for the prompt that it shares.
+ */
+export const isReady = (sequence: Sequence): boolean => isActive(sequence) && !awaitsParent(sequence);
+
+const isActive = ({ phase }: Sequence): boolean => phase === 'running' || phase === 'waiting';
+
+const awaitsParent = ({ parent, computed }: Sequence): boolean =>
+  parent !== undefined && computed === 0 && isActive(parent) && parent.computed < parent.promptLength;
 
 /** The row with which a sequence goes on: one decode token, or up to `limit` tokens of what is not computed yet. */
-export function nextRow(sequence: Sequence, { recompute }: SchedulerState, limit: number): PlannedRow {
-  const remaining = sequence.tokens.length - sequence.computed;
-  const decoding = sequence.tokens.length > sequence.promptLength && (recompute || remaining === 1);
+export function nextRow(sequence: Sequence, state: SchedulerState, limit: number): PlannedRow {
+  const { recompute, replaysDecodes, cachedTokens } = state;
+  const { tokens, promptLength, computed } = sequence;
+  const remaining = tokens.length - (computed || cachedTokens(sequence));
+  if (replaysDecodes && tokens.length > promptLength) {
+    if (computed >= promptLength) return { sequence, kind: 'decode', newTokens: 1 };
+    return { sequence, kind: 'prefill', newTokens: Math.min(promptLength - computed, limit) };
+  }
+  const decoding = tokens.length > promptLength && (recompute || remaining === 1);
   return decoding
     ? { sequence, kind: 'decode', newTokens: remaining }
     : { sequence, kind: 'prefill', newTokens: recompute ? remaining : Math.min(remaining, limit) };

@@ -1,0 +1,104 @@
+/**
+ * What HTTP adds to a completion: `/v1/completions` with token ids against `generate` in process with the same ids, on
+ * one engine. Client and server share the process, so the client's own work counts as HTTP's: an upper bound.
+ *
+ *     npx tsx bench/http-overhead.ts [--pairs 15] [--tokens 128]
+ */
+import { Agent, request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { Engine } from '../src/core/contracts/index.ts';
+import { loadModel } from '../src/core/model/load-model.ts';
+import { createEngine } from '../src/engines/create-engine.ts';
+import { kvCache } from '../src/engines/kv-cache.ts';
+import { buildServer } from '../src/transport/server.ts';
+
+const { values } = parseArgs({
+  options: { pairs: { type: 'string', default: '15' }, tokens: { type: 'string', default: '128' } },
+});
+const pairs = Number(values.pairs);
+const maxTokens = Number(values.tokens);
+const WARM_UP = 3;
+const prompt = [894, 670, 262, 518, 15, 428, 298, 262, 462, 2200, 649];
+
+const model = await loadModel(fileURLToPath(new URL('../models/storyteller-12m', import.meta.url)));
+const engine = await createEngine(kvCache, model);
+const app = buildServer({ engine: () => engine });
+const address = await app.listen({ port: 0, host: '127.0.0.1' });
+const agent = new Agent({ keepAlive: true, noDelay: true });
+
+/** Each gives the number of tokens that came. */
+const runs = {
+  'in process': () => inProcess(engine),
+  'HTTP, whole': () => overHttp(false),
+  'HTTP, streamed': () => overHttp(true),
+};
+
+async function inProcess({ generate }: Engine): Promise<number> {
+  return (await generate(prompt, maxTokens, { ignoreEos: true })).outputIds.length;
+}
+
+async function overHttp(stream: boolean): Promise<number> {
+  const body = { prompt, max_tokens: maxTokens, ignore_eos: true, temperature: 0, stream };
+  const text = await post('/v1/completions', JSON.stringify(body));
+  if (!stream) return (JSON.parse(text) as { usage: { completion_tokens: number } }).usage.completion_tokens;
+  if (!text.endsWith('data: [DONE]\n\n')) throw new Error(`the stream broke off: ${text.slice(-200)}`);
+  return maxTokens;
+}
+
+function post(path: string, body: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    const sent = request(address + path, { method: 'POST', agent, headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (piece) => {
+        text += piece;
+      });
+      response.on('end', () => (response.statusCode === 200 ? resolve(text) : reject(new Error(text))));
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+async function timed(name: keyof typeof runs): Promise<number> {
+  const start = performance.now();
+  const tokens = await runs[name]();
+  const ms = performance.now() - start;
+  if (tokens !== maxTokens) throw new Error(`${name} gave ${tokens} tokens, not ${maxTokens}`);
+  return ms;
+}
+
+function quartiles(sample: readonly number[]): { readonly q1: number; readonly median: number; readonly q3: number } {
+  const sorted = sample.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))]!;
+  return { q1: at(0.25), median: at(0.5), q3: at(0.75) };
+}
+
+const show = ({ q1, median, q3 }: ReturnType<typeof quartiles>, digits: number) =>
+  `${median.toFixed(digits)} (${q1.toFixed(digits)} to ${q3.toFixed(digits)})`;
+
+console.log(`${engine.description}; ${maxTokens} tokens, ${pairs} pairs; median (quartiles)`);
+for (const name of ['HTTP, whole', 'HTTP, streamed'] as const) {
+  for (let i = 0; i < WARM_UP; i++) {
+    await timed('in process');
+    await timed(name);
+  }
+  const inProcessMs: number[] = [];
+  const httpMs: number[] = [];
+  for (let pair = 0; pair < pairs; pair++) {
+    // Each goes first in turn: what drifts, drifts for both.
+    const order = pair % 2 === 0 ? (['in process', name] as const) : ([name, 'in process'] as const);
+    for (const which of order) (which === name ? httpMs : inProcessMs).push(await timed(which));
+  }
+  const added = quartiles(httpMs.map((ms, pair) => ms - inProcessMs[pair]!));
+  const ratio = quartiles(httpMs.map((ms, pair) => inProcessMs[pair]! / ms));
+  const perSecond = quartiles(inProcessMs.map((ms) => (maxTokens * 1000) / ms));
+  console.log(
+    `${name.padEnd(15)} added ms ${show(added, 2)}, tokens/s against in process ${show(ratio, 3)}, in process ${show(perSecond, 0)}`,
+  );
+}
+agent.destroy();
+await app.close();
+await engine.close();

@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { integer } from './options.ts';
+import { CliError } from './report-error.ts';
+
+const CHAPTERS = new URL('../../chapters/', import.meta.url);
+
+/** `rxllm chapter N [STEP]`: runs a chapter's numbered files one after the other, or those of one step. */
+export function addChapter(program: Command): void {
+  program
+    .command('chapter')
+    .description("run a chapter's files, or those of one step, from a checkout; other options go to the files")
+    .argument('<number>', 'the chapter', integer(1))
+    .argument('[step...]', 'the beginning of a file name: 00, 06, 06-benchmark-online')
+    .allowUnknownOption()
+    .action(async (chapter: number, rest: readonly string[]) => {
+      const [step, options] = rest[0]?.startsWith('-') === false ? [rest[0], rest.slice(1)] : ['', rest];
+      for (const path of chapterFiles(chapter, step)) {
+        process.stdout.write(`── chapters/${path}\n`);
+        const file = fileURLToPath(new URL(path, CHAPTERS));
+        const child = spawn(process.execPath, ['--import', 'tsx', file, ...options], { stdio: 'inherit' });
+        const [code] = await once(child, 'exit');
+        if (code !== 0) throw new CliError(`chapters/${path} ended with code ${code}.`);
+      }
+    });
+}
+
+/** @throws CliError where there is none: the package has no chapters, a checkout has those that are written */
+function chapterFiles(chapter: number, step: string): string[] {
+  const folders = existsSync(CHAPTERS) ? readdirSync(CHAPTERS) : [];
+  const folder = folders.find((name) => name.startsWith(`ch${String(chapter).padStart(2, '0')}-`));
+  if (folder === undefined) throw new CliError(`there is no chapter ${chapter} here; chapters run from a checkout.`);
+  const numbered = readdirSync(new URL(folder, CHAPTERS)).filter((name) => /^\d\d-.+\.ts$/.test(name));
+  const files = numbered.filter((name) => name.startsWith(step)).sort();
+  if (files.length === 0)
+    throw new CliError(`chapter ${chapter} has no step "${step}"; it has ${numbered.join(', ')}.`);
+  return files.map((name) => `${folder}/${name}`);
+}

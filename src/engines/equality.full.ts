@@ -1,0 +1,3 @@
+import { testEquality } from '../../test/support/equality.ts';
+
+testEquality();

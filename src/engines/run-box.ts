@@ -1,0 +1,115 @@
+import { concatMap, EMPTY, Observable, of, Subject, type Subscriber, Subscription, take, timer } from 'rxjs';
+import type {
+  EngineContext,
+  EngineStats,
+  GenerateRequest,
+  GenerateResult,
+  OpaqueRecipe,
+  TokenEvent,
+} from '../core/contracts/index.ts';
+import { RxllmError } from '../core/errors.ts';
+import { queueFull } from './requests.ts';
+import type { RunningEngine } from './running-engine.ts';
+
+interface Job {
+  readonly request: GenerateRequest;
+  readonly reader: Subscriber<TokenEvent>;
+}
+
+/** All that can be said of a request that ends before the box has its result. */
+const ABORTED: GenerateResult = {
+  text: '',
+  outputIds: [],
+  finishReason: 'abort',
+  metrics: { throughput: 0, inputTokens: 0, outputTokens: 0, ttftMs: 0, tpotMs: 0 },
+};
+
+/** An opaque recipe: requests go through its box one at a time. A reader hears `queued` and `finished`, nothing between. */
+export function runBox(recipe: OpaqueRecipe, context: EngineContext): RunningEngine {
+  const { clock, maxQueue, betweenSteps } = context.options;
+  const box = recipe.box(context);
+  /** Waiting or running; a job leaves when its reader does. */
+  const jobs = new Set<Job>();
+  const job$ = new Subject<Job>();
+  const stats$ = new Subject<EngineStats>();
+  let running: Job | undefined;
+  let ended = 0;
+  let closed = false;
+
+  const waiting = () => jobs.size - (running !== undefined && jobs.has(running) ? 1 : 0);
+  const publish = (outputTokensPerS: number) =>
+    stats$.next({
+      waiting: waiting(),
+      running: running ? 1 : 0,
+      paused: 0,
+      blocksUsed: 0,
+      blocksTotal: 0,
+      prefixCache: { queries: 0, hits: 0 },
+      promptTokensPerS: 0,
+      outputTokensPerS,
+      step: ended,
+    });
+
+  const run = (job: Job) =>
+    new Observable<never>((done) => {
+      let throughput = 0;
+      running = job;
+      publish(throughput);
+      job.reader.add(() => done.complete());
+      const life = of(job.request)
+        .pipe(box)
+        .subscribe({
+          next: (result) => {
+            throughput = result.metrics.throughput;
+            finish(job, result);
+          },
+          error: (error: unknown) => job.reader.error(error),
+        });
+      life.add(() => {
+        running = undefined;
+        ended += 1;
+        publish(throughput);
+      });
+      return life;
+    });
+
+  // Every turn starts off the stack of the one before it, as in the loop of the staged engines.
+  const turn = (job: Job) =>
+    betweenSteps().pipe(
+      take(1),
+      concatMap(() => (jobs.has(job) ? run(job) : EMPTY)),
+    );
+  const turning = job$.pipe(concatMap(turn)).subscribe();
+
+  const stream = (request: GenerateRequest) =>
+    new Observable<TokenEvent>((reader) => {
+      if (closed) throw new RxllmError('RXLLM_ENGINE_CLOSED', 'The engine is closed; start another.');
+      const position = waiting();
+      if (position >= maxQueue) throw queueFull(position);
+      const job: Job = { request, reader };
+      const life = new Subscription(() => jobs.delete(job));
+      if (request.deadlineMs !== undefined) {
+        life.add(timer(request.deadlineMs, clock).subscribe(() => finish(job, ABORTED)));
+      }
+      jobs.add(job);
+      reader.next({ type: 'queued', position });
+      job$.next(job);
+      return life;
+    });
+
+  return {
+    stream,
+    stats$,
+    stop: async () => {
+      closed = true;
+      for (const job of [...jobs]) finish(job, ABORTED);
+      turning.unsubscribe();
+      stats$.complete();
+    },
+  };
+}
+
+function finish({ reader }: Job, result: GenerateResult): void {
+  reader.next({ type: 'finished', result });
+  reader.complete();
+}

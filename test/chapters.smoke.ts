@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const CHAPTERS = new URL('../chapters/', import.meta.url);
+
+/** What each file must have said in quick mode; a numbered file without a line here fails. */
+const SAYS: Readonly<Record<string, RegExp>> = {
+  'ch01-baseline/00-start.ts': /^Once upon a time, there was a little fox named \S+/,
+  'ch01-baseline/01-load.ts':
+    /parameters {4}15\.7M in 74 tensors[\s\S]*F16: 31\.5 MB stored, 62\.9 MB[\s\S]*decoded {7}"Hello, world!"/,
+  'ch01-baseline/02-sampling.ts':
+    /greedy, first run +(.+)\ngreedy, second run +\1\n[\s\S]*seed 7 +(.+)\nthe same seed again +\2\n[\s\S]*top-k 1 +\1\n/,
+  'ch01-baseline/03-contracts.ts':
+    /RXLLM_INVALID_REQUEST: topP must be[\s\S]*chapter 1: \{"throughput":98\.8,"input_tokens":11,"output_tokens":40\}\n/,
+  'ch01-baseline/04-engine.ts':
+    /\[output, ended by length\]\n {2}Sunny\. Sunny lived[\s\S]* {2}queued\n {2}finished\n {2}queued, and gone/,
+  'ch01-baseline/05-server.ts': /GET \/health: 200[\s\S]*"object": "chat\.completion"[\s\S]*"completion_tokens": 4/,
+  'ch01-baseline/06-benchmark-offline.ts':
+    /baseline — offline[\s\S]*Tok\/s +: \d+\.\d\n[\s\S]*Tokens out +: 4 \(avg over 2 runs\)/,
+  'ch01-baseline/06-benchmark-online.ts':
+    /baseline — online[\s\S]*Tok\/s +: \d+\.\d\n[\s\S]*Tokens out +: 4 \(avg over 2 runs\)/,
+  'ch02-generate-loop/01-box-opened.ts':
+    /ms {2}prefill\n[\s\S]*token 1795 " Sunny"[\s\S]*the ids are the same: 1795 17/,
+  'ch02-generate-loop/02-by-hand.ts':
+    /prefill +11 tokens in[\s\S]*decodeStep +14 tokens in[\s\S]*named Sunny\. Sunny lived\n$/,
+  'ch02-generate-loop/03-stages.ts':
+    /0 {2}schedule +rows: prefill of 11 tokens[\s\S]*1 {2}settle +events: token, finished/,
+  'ch02-generate-loop/04-expand.ts': /named Sunny\. Sunny lived\n\n4 tokens, a forward pass each/,
+  'ch02-generate-loop/05-expand-overflow.ts':
+    /at turn \d+: RangeError: Maximum call stack size exceeded\n.*reaches 20000\n.*reaches 20000\n$/,
+  'ch03-transformer/01-embedding.ts': /hidden {2}\[6, 384\][\s\S]*fox +1\.00 +0\.53/,
+  'ch03-transformer/02-rms-norm.ts': /before +13\.84 +1384\.27 +13\.84\n +after +19\.60 +19\.60 +19\.60/,
+  'ch03-transformer/03-rope.ts':
+    /query at {3}2, key at {3}0, apart {2}2: ([\d.]+)\n.*query at {2}12, key at {2}10, apart {2}2: \1\n/,
+  'ch03-transformer/04-attention.ts': /query head 1[\s\S]* 0\.97 +0\.03 +\. +\. +\.\n/,
+  'ch03-transformer/05-swiglu.ts': /1 → 0\.731\n[\s\S]*gate\(x\) {2}\[1, 1024\]/,
+  'ch03-transformer/06-lm-head.ts': /logits \[3, 8192\][\s\S]*fox".*\n {2}" named" +35\.8\d {2}1\.000/,
+  'ch03-transformer/07-whole-model.ts': /plain-story +11 +\d\.\de-[5-9] +4 of 4/,
+  'ch03-transformer/08-sampler.ts': /top-k 5 +formula +0\.434 +0\.376 +0\.082 +0\.057 +0\.050 +0\.000/,
+  'ch04-kv-cache/01-quadratic.ts': /512 +139008 +527 +263\.8\n[\s\S]*64 tokens +[\d.]+ ms/,
+  'ch04-kv-cache/02-what-is-cached.ts': /= 8192 bytes a token[\s\S]*storyteller-12m +8 +2048 +16\n/,
+  'ch04-kv-cache/03-copied-or-in-place.ts':
+    /copied \(stock\) {2}in place \(native\)\n +128 +[\d.]+ +[\d.]+\n +512 +[\d.]+ +[\d.]+\n/,
+  'ch04-kv-cache/04-same-ids.ts': /kv-cache +[\d.]+ +[\d.]+\n\nthe ids are the same/,
+  'ch04-kv-cache/05-tpot-against-length.ts': /from 8 to 24 tokens: transformer × [\d.]+, kv-cache × [\d.]+/,
+  'ch04-kv-cache/measure.ts': /\| 24 \| [\d.]+ \| [\d.]+ \|\n\nFrom token 8 to 24/,
+  'examples/without-e.ts': /^Long ago[\s\S]*\n\n\d+ characters, 0 of them an "e"\n$/,
+};
+
+const numbered = readdirSync(CHAPTERS)
+  .filter((folder) => /^ch\d\d-/.test(folder))
+  .flatMap((folder) => readdirSync(new URL(folder, CHAPTERS)).map((name) => `${folder}/${name}`))
+  .filter((file) => /\/\d\d-.+\.ts$/.test(file));
+const files = [...new Set([...numbered, ...Object.keys(SAYS)])];
+
+async function runQuick(file: string) {
+  const path = fileURLToPath(new URL(file, CHAPTERS));
+  const child = spawn(process.execPath, ['--import', 'tsx', path, '--quick'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { stdout, stderr, code };
+}
+
+// Each is a process that loads the model, and several run at once.
+describe.concurrent('in quick mode', { timeout: 180_000 }, () => {
+  it.each(files)('%s runs and says what it should', async (file) => {
+    const { stdout, stderr, code } = await runQuick(file);
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    expect(stdout).toMatch(SAYS[file] ?? `an expectation for ${file} in SAYS`);
+  });
+});
+
+it.each(numbered)('%s has 20 to 120 lines and is in its chapter’s README', (file) => {
+  const lines = readFileSync(new URL(file, CHAPTERS), 'utf8').trimEnd().split('\n').length;
+  expect(lines).toBeGreaterThanOrEqual(20);
+  expect(lines).toBeLessThanOrEqual(120);
+  const [folder, name] = file.split('/') as [string, string];
+  expect(readFileSync(new URL(`${folder}/README.md`, CHAPTERS), 'utf8')).toContain(`(${name})`);
+});
