@@ -1,5 +1,6 @@
 export type * from './core/contracts/index.ts';
 export { type ErrorCode, RxllmError } from './core/errors.ts';
+export * as evaluation from './core/eval/index.ts';
 export { GraphWeights } from './core/graph/graph-weights.ts';
 export { llama } from './core/graph/llama-graph.ts';
 export { type Edge, OnnxBuilder } from './core/graph/onnx-builder.ts';
@@ -15,6 +16,7 @@ export { noCache } from './core/memory/no-cache.ts';
 export { type PagedBlocksOptions, pagedBlocks } from './core/memory/paged-blocks.ts';
 export { type PrefixCachedOptions, prefixCached } from './core/memory/prefix-cached.ts';
 export { loadModel } from './core/model/load-model.ts';
+export * as quant from './core/quant/index.ts';
 export { autoRuntime } from './core/runtime/auto-runtime.ts';
 export { native } from './core/runtime/native-runner.ts';
 export { type Script, scriptedRuntime } from './core/runtime/scripted-runner.ts';

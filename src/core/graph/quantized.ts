@@ -9,6 +9,8 @@ import { llamaSource, type ModelWeights } from './llama-graph.ts';
 import type { QuantKernel } from './quantized-linear.ts';
 import { type MatrixSource, quantizedWeights } from './quantized-weights.ts';
 
+export type { MatrixSource };
+
 /** `linear`: the projections of all layers; `head`: lm_head; `embeddings`: the table of the tokens' vectors. */
 export type QuantizedPart = 'linear' | 'head' | 'embeddings';
 

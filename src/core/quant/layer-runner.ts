@@ -89,7 +89,7 @@ async function overWindows(
   windows: readonly HiddenStates[],
   onResults: (results: Record<string, Float32Array>) => void,
 ): Promise<void> {
-  const session = await ort.InferenceSession.create(graph, {
+  const options: ort.InferenceSession.SessionOptions = {
     intraOpNumThreads: threadCount(undefined),
     logSeverityLevel: 4,
     extra: {
@@ -98,8 +98,10 @@ async function overWindows(
         'intra_op.allow_spinning': maySpin(undefined) ? '1' : '0',
       },
     },
-  });
+  };
+  let session: ort.InferenceSession | undefined;
   try {
+    session = await ort.InferenceSession.create(graph, options);
     for (const states of windows) {
       const tokens = states.length / config.hidden;
       const positions = BigInt64Array.from({ length: tokens }, (_, i) => BigInt(i));
@@ -112,6 +114,6 @@ async function overWindows(
   } catch (cause) {
     throw new RxllmError('RXLLM_RUNTIME_FAILED', `ONNX Runtime: ${String(cause)}`, { cause });
   } finally {
-    await session.release();
+    await session?.release();
   }
 }

@@ -105,13 +105,14 @@ function checkModel({ config, weights }: Pick<Model, 'config' | 'weights'>, { bi
   }
 }
 
-function settingsOf(model: Pick<Model, 'weights'>, scheme: QuantScheme, method: QuantMethod): object {
+function settingsOf(model: Pick<Model, 'directory' | 'weights'>, scheme: QuantScheme, method: QuantMethod): object {
   const hash = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
   const windows = method.name === 'gptq' ? method.windows : ([] as readonly (readonly TokenId[])[]);
   return {
     ...scheme,
     method: method.name,
     ...(method.name === 'gptq' && { ...method.options, calibration: hash(windows) }),
+    model: model.directory,
     weights: hash([...model.weights]),
   };
 }

@@ -2,27 +2,37 @@ import type { ModelRunner, TokenId } from '../contracts/index.ts';
 import { logSumExp } from './log-sum-exp.ts';
 import { windowLogits, windowsOf } from './window-logits.ts';
 
-/** Mean KL(reference ‖ other) of the next-token distributions over all scored positions, in nats. Both pools are `windowPool(window)`. */
-export async function meanKlDivergence(
+export interface Divergence {
+  /** Mean KL(reference ‖ other) of the next-token distributions, in nats. */
+  readonly meanKl: number;
+  /** Of `other`. */
+  readonly perplexity: number;
+}
+
+/** How far another model is from the reference over all scored positions. Both pools are `windowPool(window)`. */
+export async function divergence(
   reference: ModelRunner,
   other: ModelRunner,
   ids: readonly TokenId[],
   window: number,
-): Promise<number> {
-  let sum = 0;
+): Promise<Divergence> {
+  let kl = 0;
+  let nll = 0;
   let positions = 0;
   for (const part of windowsOf(ids, window)) {
     const others = windowLogits(other, part);
     for await (const { targets, logits: p } of windowLogits(reference, part)) {
       const { logits: q } = (await others.next()).value!;
-      for (let row = 0; row < targets.length; row++) {
-        const at = (data: Float32Array) => data.subarray(row * p.vocab, (row + 1) * p.vocab);
-        sum += klDivergence(at(p.data), at(q.data));
+      const row = ({ data, vocab }: typeof p, index: number) => data.subarray(index * vocab, (index + 1) * vocab);
+      for (const [index, target] of targets.entries()) {
+        const values = row(q, index);
+        kl += klDivergence(row(p, index), values);
+        nll += logSumExp(values) - values[target]!;
       }
       positions += targets.length;
     }
   }
-  return sum / positions;
+  return { meanKl: kl / positions, perplexity: Math.exp(nll / positions) };
 }
 
 /** KL(p ‖ q) of the softmax of two rows of logits, in nats. */
