@@ -32,20 +32,16 @@ const table = [...quant.GROUP_SIZES, 'channel' as const].flatMap((groupSize) =>
   quant.BITS.map((bits) => {
     const matrix = quant.roundToNearest(weights, rows, columns, quant.quantScheme({ bits, groupSize }));
     const packed = quant.packedBytes(quant.packBlocks(matrix));
+    // A float16 scale and a zero point a group.
+    const inFile = bits + (16 + bits) / (groupSize === 'channel' ? columns : groupSize);
     let [error, energy] = [0, 0];
     quant.dequantize(matrix).forEach((value, i) => {
       error += (value - weights[i]!) ** 2;
       energy += weights[i]! ** 2;
     });
     const share = `${((100 * packed) / weights.byteLength).toFixed(1)}%`;
-    return [
-      groupSize,
-      bits,
-      ((8 * packed) / weights.length).toFixed(2),
-      share,
-      `${((100 * error) / energy).toFixed(4)}%`,
-    ];
+    return [groupSize, bits, inFile.toFixed(2), share, `${((100 * error) / energy).toFixed(4)}%`];
   }),
 );
 console.log(`${module}, symmetric:\n`);
-console.log(textTable(['group', 'bits', 'bits a weight', 'of float32', 'squared error'], table));
+console.log(textTable(['group', 'bits', 'bits a weight, in a file', 'in memory, of float32', 'squared error'], table));

@@ -64,7 +64,7 @@ const schemes = [
 
 const rows: Row[] = [];
 for (const scheme of schemes.slice(0, args.quick ? 1 : schemes.length)) {
-  for (const method of METHODS) {
+  for (const method of scheme.bits === 8 ? METHODS.slice(0, 1) : METHODS) {
     const row = await measure(quant.quantScheme(scheme), method);
     rows.push(row);
     console.log(JSON.stringify({ ...row, errors: undefined }));
@@ -80,7 +80,7 @@ const table = markdownTable(
     'bits',
     'group',
     'method',
-    'of float32 bytes',
+    'memory / float32',
     'seconds',
     'perplexity',
     'over float',

@@ -1,5 +1,5 @@
 import { groupsOf, type QuantizedMatrix } from './quantized-matrix.ts';
-import { GROUP_SIZES, middle } from './scheme.ts';
+import { middle } from './scheme.ts';
 
 /** A matrix as ONNX Runtime's `MatMulNBits` takes it. */
 export interface PackedBlocks {
@@ -14,8 +14,7 @@ export interface PackedBlocks {
 }
 
 /**
- * Blocks are groups. A group that is longer than the longest block, as that of a whole row, becomes several blocks with
- * the same scale; a short last block is filled with zeros.
+ * Blocks are groups, or parts of one with the same scale; a short last block is filled with zeros.
  */
 export function packBlocks(matrix: QuantizedMatrix): PackedBlocks {
   const { rows, columns, bits, groupSize, codes } = matrix;
@@ -49,10 +48,11 @@ export function packNibbles(codes: Uint8Array, into: Uint8Array, at: number): vo
   for (let i = 0; i < codes.length; i += 2) into[at + i / 2] = codes[i]! | (codes[i + 1]! << 4);
 }
 
-/** The group size where it is a block size; else the longest block size that divides it, else the shortest there is. */
-function blockSizeFor(groupSize: number): number {
-  return [...GROUP_SIZES].reverse().find((size) => groupSize % size === 0) ?? 16;
-}
+/**
+ * Never above 32: with longer blocks MatMulNBits sums in another order for one row than for several (ONNX Runtime 1.30 on
+ * x64), and then a row's result would depend on its batch. So a longer group is several blocks.
+ */
+const blockSizeFor = (groupSize: number): number => (groupSize % 32 === 0 ? 32 : 16);
 
 /** Bytes of the packed form. */
 export function packedBytes({ data, scales, zeros }: PackedBlocks): number {
