@@ -52,7 +52,7 @@ const SAYS: Readonly<Record<string, RegExp>> = {
   'ch12-int4/02-rounding.ts': /float16 .*█.*\n[\s\S]*int4, groups of 32 .*█/,
   'ch12-int4/03-feedback.ts': /act-order\n(self_attn\.|mlp\.)\w_proj( +\d+\.\d{3}%){3}\n/,
   'ch12-int4/04-engine.ts':
-    /continuous-batching: Once[\s\S]*int4: Once[\s\S]*TPOT ms\ncontinuous-batching +[\d.]+ +[\d.]+\nint4 +[\d.]+ +[\d.]+\n/,
+    /continuous-batching: Once[\s\S]*int4: Once[\s\S]*\nint4 +[\d.]+ +[\d.]+\n[\s\S]*int8 by rows +[\d.]+ +[\d.]+\n/,
   'examples/without-e.ts': /^Long ago[\s\S]*\n\n\d+ characters, 0 of them an "e"\n$/,
 };
 
