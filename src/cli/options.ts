@@ -1,13 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { InvalidArgumentError } from 'commander';
 import { engines, QUANTIZATIONS, type Quantization } from '../engines/index.ts';
 
-export const DEFAULT_ENGINE = 'kv-cache';
+export { EMBEDDED_MODEL } from '../embedded-model.ts';
 
-/** The model inside the package; the path is the same from `src/cli` and from `dist/cli`. */
-export const EMBEDDED_MODEL = fileURLToPath(new URL('../../models/storyteller-12m', import.meta.url));
+export const DEFAULT_ENGINE = 'kv-cache';
 
 /** Parsers for commander, which puts the option and the value before the message. */
 export function integer(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {

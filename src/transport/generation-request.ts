@@ -9,7 +9,7 @@ export function chatGeneration(body: Omit<ChatFields, 'type' | 'id'>, engine: En
   return {
     prompt: toChatMessages(body.messages),
     params: toSamplingParams(body, wantedLogprobs(body), engine),
-    ...deadline(body),
+    ...ownFields(body),
   };
 }
 
@@ -19,7 +19,7 @@ export function promptGeneration(
   prompt: Prompt,
   engine: Engine,
 ): GenerateRequest {
-  return { prompt, params: toSamplingParams(body, body.logprobs, engine), ...deadline(body) };
+  return { prompt, params: toSamplingParams(body, body.logprobs, engine), ...ownFields(body) };
 }
 
 function wantedLogprobs({ logprobs, top_logprobs }: Pick<ChatFields, 'logprobs' | 'top_logprobs'>): number | undefined {
@@ -30,6 +30,12 @@ function wantedLogprobs({ logprobs, top_logprobs }: Pick<ChatFields, 'logprobs' 
   });
 }
 
-function deadline({ deadline_ms }: { readonly deadline_ms?: number }): Pick<GenerateRequest, 'deadlineMs'> {
-  return deadline_ms === undefined ? {} : { deadlineMs: deadline_ms };
+function ownFields({
+  deadline_ms,
+  cache_salt,
+}: Pick<ChatFields, 'deadline_ms' | 'cache_salt'>): Pick<GenerateRequest, 'deadlineMs' | 'cacheSalt'> {
+  return {
+    ...(deadline_ms !== undefined && { deadlineMs: deadline_ms }),
+    ...(cache_salt !== undefined && { cacheSalt: cache_salt }),
+  };
 }

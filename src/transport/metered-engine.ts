@@ -34,13 +34,17 @@ export function meteredSource(
 }
 
 /** Counters begin with 0, so that the first requests show as a rise. */
-function startCounters({ promptTokens, generationTokens, preemptions, requests }: Instruments, labels: Labels): void {
-  for (const counter of [promptTokens, generationTokens, preemptions]) counter.inc(labels, 0);
+function startCounters(instruments: Instruments, labels: Labels): void {
+  const { promptTokens, generationTokens, preemptions, prefixQueries, prefixHits, requests } = instruments;
+  for (const counter of [promptTokens, generationTokens, preemptions, prefixQueries, prefixHits])
+    counter.inc(labels, 0);
   for (const finished_reason of ['stop', 'length', 'abort']) requests.inc({ ...labels, finished_reason }, 0);
 }
 
 /** The gauges show what a step left behind, and are gone with the engine. */
-function watchStats({ stats$ }: Engine, { running, waiting, kvUsage }: Instruments, labels: Labels): Subscription {
+function watchStats({ stats$ }: Engine, instruments: Instruments, labels: Labels): Subscription {
+  const { running, waiting, kvUsage, prefixQueries, prefixHits } = instruments;
+  let seen = { queries: 0, hits: 0 };
   const gauges = [running, waiting, kvUsage];
   for (const gauge of gauges) gauge.set(labels, 0);
   const forget = () => {
@@ -50,6 +54,10 @@ function watchStats({ stats$ }: Engine, { running, waiting, kvUsage }: Instrumen
     next: (stats) => {
       running.set(labels, stats.running + stats.paused);
       waiting.set(labels, stats.waiting);
+      const { prefixCache } = stats;
+      prefixQueries.inc(labels, prefixCache.queries - seen.queries);
+      prefixHits.inc(labels, prefixCache.hits - seen.hits);
+      seen = prefixCache;
       kvUsage.set(labels, stats.blocksTotal === 0 ? 0 : stats.blocksUsed / stats.blocksTotal);
     },
     error: forget,
@@ -66,6 +74,7 @@ function measured({ options: { clock } }: Engine, instruments: Instruments, labe
     let lastTokenAt: number | undefined;
     let queued = false;
     let prefilled = false;
+    let tokens = 0;
     const ended = (reason: string) => {
       queued = false;
       instruments.requests.inc({ ...labels, finished_reason: reason });
@@ -88,12 +97,18 @@ function measured({ options: { clock } }: Engine, instruments: Instruments, labe
           if (lastTokenAt === undefined) instruments.firstToken.observe(labels, (now - arrivedAt) / 1000);
           else interToken.observe((now - lastTokenAt) / 1000);
           lastTokenAt = now;
+          tokens += 1;
           generationTokens.inc();
           break;
         }
         case 'finished':
           instruments.endToEnd.observe(labels, (clock.now() - arrivedAt) / 1000);
           observeResult(event.result, instruments, labels);
+          // An engine that is one box gives no events between the first and the last.
+          if (!prefilled && event.result.outputIds.length > 0) {
+            instruments.promptTokens.inc(labels, event.result.metrics.inputTokens);
+          }
+          if (event.result.outputIds.length > tokens) generationTokens.inc(event.result.outputIds.length - tokens);
           ended(event.result.finishReason);
       }
     };

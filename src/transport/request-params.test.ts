@@ -32,6 +32,7 @@ describe('what is asked', () => {
       stop_token_ids: [7],
       ignore_eos: true,
       deadline_ms: 250,
+      cache_salt: 'tenant',
     });
     expect(request?.params).toEqual({
       temperature: 0.5,
@@ -53,6 +54,7 @@ describe('what is asked', () => {
       ignoreEos: true,
     });
     expect(request?.deadlineMs).toBe(250);
+    expect(request?.cacheSalt).toBe('tenant');
   });
 
   it('falls back to the model, and for max_tokens to the rest of the context', async () => {

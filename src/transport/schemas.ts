@@ -37,6 +37,8 @@ const sampling = {
   ignore_eos: optional(Type.Boolean()),
   /** Milliseconds from arrival; past it the reply ends with `abort`. */
   deadline_ms: optional(Type.Integer({ minimum: 1 })),
+  /** Cached prefixes are shared only under the same salt. */
+  cache_salt: optional(Type.String({ minLength: 1, maxLength: 256 })),
 
   // Accepted and without effect: they concern OpenAI's own service.
   user: optional(Type.String()),
