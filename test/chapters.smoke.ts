@@ -48,6 +48,11 @@ const SAYS: Readonly<Record<string, RegExp>> = {
   'ch04-kv-cache/04-same-ids.ts': /kv-cache +[\d.]+ +[\d.]+\n\nthe ids are the same/,
   'ch04-kv-cache/05-tpot-against-length.ts': /from 8 to 24 tokens: transformer × [\d.]+, kv-cache × [\d.]+/,
   'ch04-kv-cache/measure.ts': /\| 24 \| [\d.]+ \| [\d.]+ \|\n\nFrom token 8 to 24/,
+  'ch12-int4/01-groups.ts': /symmetric: scale [-\d.]+, zero 8;[\s\S]*32 +4 +4\.63 +15\.6%[\s\S]*channel +8 +8\.02/,
+  'ch12-int4/02-rounding.ts': /float16 .*█.*\n[\s\S]*int4, groups of 32 .*█/,
+  'ch12-int4/03-feedback.ts': /act-order\n(self_attn\.|mlp\.)\w_proj( +\d+\.\d{3}%){3}\n/,
+  'ch12-int4/04-engine.ts':
+    /continuous-batching: Once[\s\S]*int4: Once[\s\S]*\nint4 +[\d.]+ +[\d.]+\n[\s\S]*int8 by rows +[\d.]+ +[\d.]+\n/,
   'ch05-static-batching/01-padding.ts':
     /20 tokens in 33 places: 39% padding[\s\S]*alone:\n {2}0\.000000 .*\n {2}0\.000000 .*\n {2}0\.000000 /,
   'ch05-static-batching/02-throughput.ts':

@@ -4,8 +4,17 @@ import type { Engine, EngineOptions, Model } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { loadModel } from '../core/model/load-model.ts';
 import { createTurns } from '../core/runtime/turns.ts';
-import { createEngine, findEngine, findStages } from '../engines/index.ts';
-import { DEFAULT_ENGINE, EMBEDDED_MODEL, engineName, integer, modelDirectory, notEmpty, number } from './options.ts';
+import { createEngine, findEngine, findStages, QUANTIZATIONS, type Quantization } from '../engines/index.ts';
+import {
+  DEFAULT_ENGINE,
+  EMBEDDED_MODEL,
+  engineName,
+  integer,
+  modelDirectory,
+  notEmpty,
+  number,
+  quantization,
+} from './options.ts';
 import { recordedEngine } from './recorded-engine.ts';
 import { runServer } from './run-server.ts';
 
@@ -20,6 +29,7 @@ interface ServeOptions extends Partial<Limits> {
   readonly kvCacheMemory?: number;
   readonly blockSize?: number;
   readonly grace: number;
+  readonly quantize?: Quantization;
   readonly record?: string;
 }
 
@@ -40,6 +50,7 @@ export function addServe(program: Command): void {
     .option('--block-size <tokens>', 'tokens a block of the KV cache, where it has blocks', integer(1))
     .option('--max-queue <requests>', 'requests that may wait; one more gets 429', integer(1))
     .option('--grace <seconds>', 'how long running requests may go on after SIGTERM', number(0, 3600), 10)
+    .option('--quantize <kind>', 'round the weights while loading: int4, int8 or row-int8', quantization)
     .option(
       '--record <file>',
       'write arrivals and plans, for `rxllm replay`; an engine swapped in writes to <file>.2, …',
@@ -74,19 +85,20 @@ function engineStarter(options: ServeOptions): (name: string) => Promise<Engine>
     ...(blockSize !== undefined && { blockSize }),
   };
   const share = createTurns();
+  const weights = options.quantize && { model: QUANTIZATIONS[options.quantize], exact: false };
   let model: Promise<Model> | undefined;
   let started = 0;
   return async (name) => {
     started += 1;
     model ??= loadModel(options.model);
     const { recipe } = findEngine(name);
-    const runtime = share(recipe.runtime);
+    const changes = { runtime: share(recipe.runtime), ...weights };
     // A recording is of one engine, and one that is swapped in begins its own.
     const file = started === 1 || options.record === undefined ? options.record : `${options.record}.${started}`;
     const engine =
       file === undefined
-        ? await createEngine({ ...recipe, runtime }, await model, given)
-        : await recordedEngine(file, { ...findStages(name), runtime }, await model, given);
+        ? await createEngine({ ...recipe, ...changes }, await model, given)
+        : await recordedEngine(file, { ...findStages(name), ...changes }, await model, given);
     if (blockSize === undefined || started > 1 || engine.pool.layout === 'paged') return engine;
     await engine.close();
     throw new RxllmError('RXLLM_OPTION_INVALID', `blockSize: the cache of ${name} has no blocks; leave it out.`, {
