@@ -23,5 +23,9 @@ export { type ContinuousBatchingOptions, continuousBatching } from './core/sched
 export { type OneAtATimeOptions, oneAtATime } from './core/scheduling/one-at-a-time.ts';
 export type { Plan, Policy, SchedulerState } from './core/scheduling/policy.ts';
 export { type StaticBatchingOptions, staticBatching } from './core/scheduling/static-batching.ts';
+export { bestLength } from './core/speculation/draft-length.ts';
+export { type DraftModelOptions, draftModel } from './core/speculation/draft-model.ts';
+export { type PromptLookupOptions, promptLookup } from './core/speculation/prompt-lookup.ts';
+export { type SelfDraftOptions, selfDraft } from './core/speculation/self-draft.ts';
 export * from './engines/index.ts';
 export * from './operators/index.ts';

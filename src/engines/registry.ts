@@ -6,6 +6,7 @@ import { generateLoop } from './generate-loop.ts';
 import { kvCache } from './kv-cache.ts';
 import { paged } from './paged-attention.ts';
 import { prefixCaching } from './prefix-caching.ts';
+import { speculative } from './speculative.ts';
 import { staticBatch } from './static-batching.ts';
 import { transformer } from './transformer.ts';
 
@@ -28,6 +29,12 @@ export const engines: readonly EngineEntry[] = [
   { recipe: continuous, chapter: 9, question: 'Why should anyone wait for a batch to end?' },
   { recipe: paged, chapter: 10, question: 'Where does the memory go?' },
   { recipe: prefixCaching, chapter: 11, question: 'Why compute the same beginning twice?' },
+  {
+    recipe: speculative,
+    chapter: 13,
+    question: 'Can it be faster without changing the model?',
+    from: prefixCaching,
+  },
 ];
 
 /** @throws RxllmError `RXLLM_ENGINE_UNKNOWN` */
