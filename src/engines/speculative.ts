@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { draftModel } from '../core/speculation/draft-model.ts';
+import { type DraftModelOptions, draftModel } from '../core/speculation/draft-model.ts';
 import { draft } from '../operators/draft.ts';
 import { verify } from '../operators/verify.ts';
 import { prefixCaching } from './prefix-caching.ts';
@@ -8,8 +8,12 @@ import { pipeSlots, swap } from './swap.ts';
 /** The embedded draft model; the path is the same from `src/engines` and from `dist/engines`. */
 const EMBEDDED_DRAFT = fileURLToPath(new URL('../../models/storyteller-draft', import.meta.url));
 
+/** The engine, drafted for by another model. */
+export const speculativeWith = (directory = EMBEDDED_DRAFT, options: DraftModelOptions = {}) =>
+  swap(prefixCaching, {
+    name: 'speculative',
+    decode: pipeSlots(draft(draftModel(directory, options), { k: 4 }), verify()),
+  });
+
 /** Chapter 13: a small model writes ahead, and the large one checks several of its tokens in one pass. */
-export const speculative = swap(prefixCaching, {
-  name: 'speculative',
-  decode: pipeSlots(draft(draftModel(EMBEDDED_DRAFT), { k: 4 }), verify()),
-});
+export const speculative = speculativeWith();
