@@ -2,6 +2,7 @@ import { concatMap, map, of } from 'rxjs';
 import type { Computed, Draft, ProposerSlot, Sequence, SequenceId, Slot, TokenId } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { DraftLengths, type DraftStep } from '../core/speculation/draft-length.ts';
+import { completes } from './forward-rows.ts';
 import { contextLimit } from './tokenize.ts';
 
 export interface DraftOptions {
@@ -35,7 +36,10 @@ export const draft =
 
     return concatMap((step) => {
       retain(new Set(context.running.filter((sequence) => !step.preempted.includes(sequence))));
-      const decoding = step.rows.filter(({ kind }) => kind === 'decode').map(({ sequence }) => sequence);
+      // One that came back and found less in memory than it was planned with has more to compute first.
+      const decoding = step.rows
+        .filter((row) => row.kind === 'decode' && completes(row))
+        .map(({ sequence }) => sequence);
       for (const [sequence, from, drafted] of before) {
         // A text that has ended was cut, and says nothing of what was drafted behind its end.
         if (sequence.phase === 'finished') continue;

@@ -50,7 +50,8 @@ export function forwardRows(
 }
 
 /** After this row every token of the sequence is computed, so that the next can be chosen. */
-const completes = ({ sequence, newTokens }: PlannedRow) => sequence.computed + newTokens === sequence.tokens.length;
+export const completes = ({ sequence, newTokens }: PlannedRow) =>
+  sequence.computed + newTokens === sequence.tokens.length;
 
 /**
  * A row's tokens from here on. Over contiguous memory the kernel of one token rounds otherwise than that of many, so the
