@@ -26,6 +26,7 @@ export { type StaticBatchingOptions, staticBatching } from './core/scheduling/st
 export { bestLength } from './core/speculation/draft-length.ts';
 export { type DraftModelOptions, draftModel } from './core/speculation/draft-model.ts';
 export { type PromptLookupOptions, promptLookup } from './core/speculation/prompt-lookup.ts';
+export { acceptOrReplace } from './core/speculation/rejection.ts';
 export { type SelfDraftOptions, selfDraft } from './core/speculation/self-draft.ts';
 export * from './engines/index.ts';
 export * from './operators/index.ts';

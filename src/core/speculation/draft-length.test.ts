@@ -3,18 +3,21 @@ import { fakeSequence } from '../../../test/support/fakes.ts';
 import type { Sequence } from '../contracts/index.ts';
 import { bestLength, DraftLengths, type DraftStep } from './draft-length.ts';
 
+/** A drafted token takes so much of a plain step. */
+const costing = (cost: number) => (k: number) => 1 + k * cost;
+
 describe('bestLength', () => {
   it('drafts as far as a token more gives more than it takes', () => {
-    expect(bestLength(0.9, 0, 8)).toBe(8);
+    expect(bestLength(0.9, costing(0), 8)).toBe(8);
     // 1.9/1.2, 2.71/1.4, 3.44/1.6, 4.10/1.8, 4.69/2, 5.22/2.2: 1.58, 1.94, 2.15, 2.28, 2.34, 2.37
-    expect(bestLength(0.9, 0.2, 6)).toBe(6);
+    expect(bestLength(0.9, costing(0.2), 6)).toBe(6);
     // 1.6/1.2, 1.96/1.4, 2.176/1.6: 1.33, 1.40, 1.36
-    expect(bestLength(0.6, 0.2, 6)).toBe(2);
+    expect(bestLength(0.6, costing(0.2), 6)).toBe(2);
   });
 
   it('drafts nothing where a drafted token costs more than it brings', () => {
-    expect(bestLength(0.2, 0.25, 6)).toBe(0);
-    expect(bestLength(0.5, 0.5, 6)).toBe(0);
+    expect(bestLength(0.2, costing(0.25), 6)).toBe(0);
+    expect(bestLength(0.5, costing(0.5), 6)).toBe(0);
   });
 });
 
@@ -44,11 +47,11 @@ function play(steps: number, cost: number, accept: (step: number) => number, seq
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 describe('DraftLengths', () => {
-  it('takes a plain step first, and again after 64, and drafts to the full where all is accepted', () => {
+  it('takes three plain steps first, and one again after 64, and drafts to the full where all is accepted', () => {
     const taken = play(200, 2, () => 4);
-    expect(taken[0]).toBe(0);
+    expect(taken.slice(0, 3)).toEqual([0, 0, 0]);
     expect(taken.slice(20, 64)).toEqual(Array(44).fill(4));
-    expect(taken.filter((length) => length === 0)).toHaveLength(4);
+    expect(taken.filter((length) => length === 0)).toHaveLength(6);
   });
 
   it('gives up where nothing is accepted, and looks again ever more rarely', () => {
@@ -82,23 +85,34 @@ describe('DraftLengths', () => {
       lengths.saw(bad, 1, 0);
     }
     const step = (index: number, now: number) => ({ index, now, hasPrefill: false, decoding: [good, bad] });
-    expect(lengths.plan(step(4, 0))).toEqual([0, 0]);
-    lengths.took(step(4, 0), [0, 0]);
-    expect(lengths.plan(step(5, 10))).toEqual([4, 0]);
+    for (const index of [4, 5, 6]) {
+      expect(lengths.plan(step(index, index * 10))).toEqual([0, 0]);
+      lengths.took(step(index, index * 10), [0, 0]);
+    }
+    const [ofGood, ofBad] = lengths.plan(step(7, 70));
+    expect(ofGood).toBeGreaterThan(ofBad! + 1);
   });
 
   it('does not learn from a step beside a prompt, nor from one before a pause', () => {
     const lengths = new DraftLengths(4);
     const decoding = [fakeSequence('a')];
     const step = (index: number, now: number, hasPrefill = false) => ({ index, now, hasPrefill, decoding });
+    const plan = (index: number, hasPrefill = false) => {
+      const [length] = lengths.plan(step(index, index * 10, hasPrefill));
+      lengths.took(step(index, index * 10, hasPrefill), [length!]);
+      return length;
+    };
+    // Two of these are measured: steps 1 and 4.
     for (const [index, hasPrefill] of [
       [0, true],
       [1, false],
-      [3, false],
+      [2, true],
+      [4, false],
+      [5, true],
     ] as const) {
-      expect(lengths.plan(step(index, index * 10, hasPrefill))).toEqual([0]);
-      lengths.took(step(index, index * 10, hasPrefill), [0]);
+      expect(plan(index, hasPrefill)).toBe(0);
     }
-    expect(lengths.plan(step(4, 40))[0]).toBeGreaterThan(0);
+    expect([plan(6), plan(7)]).toEqual([0, expect.any(Number)]);
+    expect(plan(8)).toBeGreaterThan(0);
   });
 });

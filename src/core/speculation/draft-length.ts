@@ -1,11 +1,15 @@
 import type { Sequence } from '../contracts/index.ts';
 
-/** Weight of the newest measurement of a time. */
-const NEWEST = 0.2;
-/** A time is taken for at most so many times what was measured before: the machine may have done something else. */
-const OUTLIER = 2;
-/** Of a plain step, what a drafted token costs until it has been measured. */
+/** Times kept of each length. */
+const KEPT = 8;
+/** The first ones pay for what is made once a shape: so many are needed before they are believed. */
+const BELIEVED = 3;
+/** Of a plain step, what a drafted token costs until then. */
 const FIRST_COST = 0.25;
+/** A length that has not been tried for long looks cheaper, at most by so much, after so many steps. */
+const HOPE = { most: 0.2, after: 256 };
+/** Plain steps before the first draft, so that their time is known. */
+const FIRST_PLAIN = BELIEVED;
 /** Steps after which a plain one is taken, to know what it takes now. */
 const PLAIN_EVERY = 64;
 /** What a sequence's past rounds weigh after each round. */
@@ -33,12 +37,12 @@ interface Acceptance {
   accepted: number;
 }
 
-interface Times {
-  /** A step without drafts. */
-  plain?: number;
-  plainAt: number;
-  /** What a drafted token adds to it. */
-  perDraft?: number;
+/** Of steps with drafts of one length. */
+interface Timing {
+  /** Milliseconds of the latest. */
+  readonly ms: number[];
+  /** The step of the last of them. */
+  at: number;
 }
 
 interface Adapting extends Acceptance {
@@ -56,13 +60,14 @@ interface Taken {
 
 /**
  * How many tokens to draft for each row: the k that gives most tokens for its time, 0 where none pays. A token at depth i
- * is reached with probability aⁱ, so a step gives 1 + a + … + aᵏ tokens, and takes as long as a plain one and k times
- * what a drafted token has been seen to add; both are measured for each number of rows, from step to step.
+ * is reached with probability aⁱ, so a step gives 1 + a + … + aᵏ tokens; how long it takes is measured, for each number of
+ * rows and each k, from step to step.
  */
 export class DraftLengths {
   readonly #longest: number;
   readonly #ofEngine: Acceptance = { tested: 4, accepted: 3 };
-  readonly #times = new Map<number, Times>();
+  /** By number of rows, then by the length of the longest draft. */
+  readonly #timings = new Map<number, Timing[]>();
   readonly #sequences = new WeakMap<Sequence, Adapting>();
   #last: Taken | undefined;
 
@@ -73,9 +78,10 @@ export class DraftLengths {
   /** Tokens to draft for each of `step.decoding`. */
   plan(step: DraftStep): number[] {
     this.#measure(step);
-    const times = this.#timesFor(step.decoding.length);
-    const isPlain = times.plain === undefined || step.index - times.plainAt >= PLAIN_EVERY;
-    return step.decoding.map((sequence) => (isPlain ? 0 : this.#length(sequence, times, step.index)));
+    const timings = this.#timingsFor(step.decoding.length);
+    const [plain] = timings;
+    const isPlain = plain!.ms.length < FIRST_PLAIN || step.index - plain!.at >= PLAIN_EVERY;
+    return step.decoding.map((sequence) => (isPlain ? 0 : this.#length(sequence, timings, step.index)));
   }
 
   /** What was drafted in this step, a length for each of `step.decoding`. */
@@ -100,12 +106,11 @@ export class DraftLengths {
     }
   }
 
-  #length(sequence: Sequence, { plain = 0, perDraft }: Times, index: number): number {
+  #length(sequence: Sequence, timings: readonly Timing[], index: number): number {
     const adapting = this.#adapting(sequence);
     const prior = (PRIOR * this.#ofEngine.accepted) / this.#ofEngine.tested;
     const acceptance = (adapting.accepted + prior) / (adapting.tested + PRIOR);
-    const cost = perDraft === undefined ? FIRST_COST : plain === 0 ? 0 : perDraft / plain;
-    const best = bestLength(acceptance, cost, this.#longest);
+    const best = bestLength(acceptance, (length) => timeOf(length, timings, index), this.#longest);
     if (best > 0) {
       adapting.patience = PATIENCE.least;
       return best;
@@ -121,23 +126,21 @@ export class DraftLengths {
     const last = this.#last;
     this.#last = undefined;
     if (last === undefined || !last.isMeasurable || step.index !== last.step.index + 1) return;
-    const ms = step.now - last.step.now;
-    const times = this.#timesFor(last.step.decoding.length);
-    if (last.length === 0) {
-      times.plain = blend(times.plain, ms);
-      times.plainAt = last.step.index;
-    } else if (times.plain !== undefined) {
-      times.perDraft = blend(times.perDraft, Math.max(0, ms - times.plain) / last.length);
-    }
+    // A clock may stand still, as in a replay.
+    const ms = Math.max(step.now - last.step.now, 1e-3);
+    const timing = this.#timingsFor(last.step.decoding.length)[last.length]!;
+    timing.ms.push(ms);
+    if (timing.ms.length > KEPT) timing.ms.shift();
+    timing.at = last.step.index;
   }
 
-  #timesFor(rows: number): Times {
-    let times = this.#times.get(rows);
-    if (times === undefined) {
-      times = { plainAt: 0 };
-      this.#times.set(rows, times);
+  #timingsFor(rows: number): Timing[] {
+    let timings = this.#timings.get(rows);
+    if (timings === undefined) {
+      timings = Array.from({ length: this.#longest + 1 }, () => ({ ms: [], at: 0 }));
+      this.#timings.set(rows, timings);
     }
-    return times;
+    return timings;
   }
 
   #adapting(sequence: Sequence): Adapting {
@@ -150,14 +153,14 @@ export class DraftLengths {
   }
 }
 
-/** The k from 0 to `longest` with most tokens per time; `cost` is a drafted token's, in plain steps. */
-export function bestLength(acceptance: number, cost: number, longest: number): number {
+/** The k from 0 to `longest` that gives most tokens for its time; `timeOf` a step that drafts k. */
+export function bestLength(acceptance: number, timeOf: (k: number) => number, longest: number): number {
   let best = 0;
-  let most = 1;
+  let most = 1 / timeOf(0);
   let tokens = 1;
   for (let k = 1; k <= longest; k++) {
     tokens += acceptance ** k;
-    const perTime = tokens / (1 + k * cost);
+    const perTime = tokens / timeOf(k);
     if (perTime <= most) continue;
     most = perTime;
     best = k;
@@ -165,7 +168,25 @@ export function bestLength(acceptance: number, cost: number, longest: number): n
   return best;
 }
 
-function blend(before: number | undefined, now: number): number {
-  if (before === undefined) return now;
-  return before + (Math.min(now, Math.max(before, 1e-3) * OUTLIER) - before) * NEWEST;
+/**
+ * Milliseconds of a step with drafts of this length; one that has not been tried, or not for long, is hoped to take less
+ * than what is known of it, so that it is tried.
+ */
+function timeOf(length: number, timings: readonly Timing[], index: number): number {
+  const timing = timings[length]!;
+  const plain = lowTime(timings[0]!);
+  if (length === 0) return plain;
+  if (timing.ms.length < BELIEVED) {
+    const steps = timings.map((one, k) =>
+      k > 0 && one.ms.length >= BELIEVED ? (lowTime(one) - plain) / k : FIRST_COST * plain,
+    );
+    const perToken = Math.max(0, Math.min(...steps));
+    return Math.min(lowTime(timing), (plain + length * perToken) * (1 - HOPE.most));
+  }
+  return lowTime(timing) * (1 - HOPE.most * Math.min(1, (index - timing.at) / HOPE.after));
+}
+
+/** What else the machine does only adds to a time, so that a low one counts. */
+function lowTime({ ms }: Timing): number {
+  return [...ms].sort((a, b) => a - b)[Math.floor(ms.length / 4)] ?? Number.POSITIVE_INFINITY;
 }
