@@ -48,6 +48,15 @@ const SAYS: Readonly<Record<string, RegExp>> = {
   'ch04-kv-cache/04-same-ids.ts': /kv-cache +[\d.]+ +[\d.]+\n\nthe ids are the same/,
   'ch04-kv-cache/05-tpot-against-length.ts': /from 8 to 24 tokens: transformer × [\d.]+, kv-cache × [\d.]+/,
   'ch04-kv-cache/measure.ts': /\| 24 \| [\d.]+ \| [\d.]+ \|\n\nFrom token 8 to 24/,
+  'ch13-speculative-decoding/01-verifying-is-cheap.ts': /tokens +ms[\s\S]*\n +5 +[\d.]+ +[\d.]+ +[\d.]+\n/,
+  'ch13-speculative-decoding/02-accept-or-reject.ts':
+    /house +0\.3 +0\.1 +0\.333 +0 +0\.[01]\d*\n[\s\S]*of the drafts stood; the sum of min\(p, q\) is 0\.75\n/,
+  'ch13-speculative-decoding/03-draft-and-verify.ts':
+    /decode +big\| garden\|,\| and +small\n[\s\S]*12 tokens, 3 drafts, 3\.67 tokens a verify pass/,
+  'ch13-speculative-decoding/04-same-ids.ts': /nonsense +1 +1\n\nthe ids are the same/,
+  'ch13-speculative-decoding/05-acceptance-against-k.ts': /chat +2 +1 +1 +3 +\d+\nprose +1/,
+  'ch13-speculative-decoding/06-when-it-loses.ts': /prose +always 4 +\d+ +0\.\d+ +\d+ +[\d.]+\n/,
+  'ch13-speculative-decoding/measure.ts': /\| long context \| `speculative` \| [\d.–]+ \|/,
   'examples/without-e.ts': /^Long ago[\s\S]*\n\n\d+ characters, 0 of them an "e"\n$/,
 };
 
