@@ -96,6 +96,15 @@ const SAYS: Readonly<Record<string, RegExp>> = {
   'ch11-prefix-caching/06-eviction.ts':
     /block 4 +A: "\."[\s\S]*block 7 +C: "The old clock on" +A 12, B 4, C 0\n[\s\S]*block 1 +A: "Tell me a story" +A 0, B 0, C 0\n/,
   'ch11-prefix-caching/measure.ts': /\| storyteller-12m \| 1091 \| 1024 \| [\s\S]*\| 2 \| 56 \| 16 \| 29% \| /,
+  'ch13-speculative-decoding/01-verifying-is-cheap.ts': /tokens +ms[\s\S]*\n +5 +[\d.]+ +[\d.]+ +[\d.]+\n/,
+  'ch13-speculative-decoding/02-accept-or-reject.ts':
+    /house +0\.3 +0\.1 +0\.333 +0 +0\.[01]\d*\n[\s\S]*of the drafts stood; the sum of min\(p, q\) is 0\.75\n/,
+  'ch13-speculative-decoding/03-draft-and-verify.ts':
+    /decode +big\| garden\|,\| and +small\n[\s\S]*12 tokens, 3 drafts, 3\.67 tokens a verify pass/,
+  'ch13-speculative-decoding/04-same-ids.ts': /nonsense +1 +1\n\nthe ids are the same/,
+  'ch13-speculative-decoding/05-acceptance-against-k.ts': /chat +2 +1 +1 +3 +\d+\nprose +1/,
+  'ch13-speculative-decoding/06-when-it-loses.ts': /prose +always 4 +\d+ +0\.\d+ +\d+ +[\d.]+\n/,
+  'ch13-speculative-decoding/measure.ts': /\| long context \| `speculative` \| [\d.–]+ \|/,
   'examples/without-e.ts': /^Long ago[\s\S]*\n\n\d+ characters, 0 of them an "e"\n$/,
 };
 

@@ -3,8 +3,17 @@ import { fromEvent, merge } from 'rxjs';
 import type { Engine, EngineOptions, Model } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { loadModel } from '../core/model/load-model.ts';
+import { autoRuntime } from '../core/runtime/auto-runtime.ts';
 import { createTurns } from '../core/runtime/turns.ts';
-import { createEngine, findEngine, findStages, QUANTIZATIONS, type Quantization } from '../engines/index.ts';
+import {
+  createEngine,
+  findEngine,
+  findStages,
+  QUANTIZATIONS,
+  type Quantization,
+  speculative,
+  speculativeWith,
+} from '../engines/index.ts';
 import {
   DEFAULT_ENGINE,
   EMBEDDED_MODEL,
@@ -31,6 +40,7 @@ interface ServeOptions extends Partial<Limits> {
   readonly grace: number;
   readonly quantize?: Quantization;
   readonly record?: string;
+  readonly draftModel?: string;
 }
 
 /** `rxllm serve`: the OpenAI-compatible server. */
@@ -48,6 +58,11 @@ export function addServe(program: Command): void {
     .option('--max-num-seqs <sequences>', 'how many run at once, where the engine batches', integer(1))
     .option('--max-num-batched-tokens <tokens>', 'tokens of one step, prompt chunks and decoding rows', integer(1))
     .option('--block-size <tokens>', 'tokens a block of the KV cache, where it has blocks', integer(1))
+    .option(
+      '--draft-model <dir>',
+      'what drafts for the engine speculative, of the same vocabulary; default: the embedded one',
+      modelDirectory,
+    )
     .option('--max-queue <requests>', 'requests that may wait; one more gets 429', integer(1))
     .option('--grace <seconds>', 'how long running requests may go on after SIGTERM', number(0, 3600), 10)
     .option('--quantize <kind>', 'round the weights while loading: int4, int8 or row-int8', quantization)
@@ -92,7 +107,17 @@ function engineStarter(options: ServeOptions): (name: string) => Promise<Engine>
     started += 1;
     model ??= loadModel(options.model);
     const { recipe } = findEngine(name);
-    const changes = { runtime: share(recipe.runtime), ...weights };
+    if (options.draftModel !== undefined && started === 1 && recipe !== speculative) {
+      throw new RxllmError(
+        'RXLLM_OPTION_INVALID',
+        `draftModel: ${name} drafts nothing; leave it out, or --engine speculative.`,
+        {
+          param: 'draftModel',
+        },
+      );
+    }
+    const stages = recipe === speculative ? drafted(options.draftModel, share) : {};
+    const changes = { ...stages, runtime: share(recipe.runtime), ...weights };
     // A recording is of one engine, and one that is swapped in begins its own.
     const file = started === 1 || options.record === undefined ? options.record : `${options.record}.${started}`;
     const engine =
@@ -106,3 +131,8 @@ function engineStarter(options: ServeOptions): (name: string) => Promise<Engine>
     });
   };
 }
+
+/** The draft model's passes take their turn, too. */
+const drafted = (draftModel: string | undefined, share: ReturnType<typeof createTurns>) => ({
+  decode: speculativeWith(draftModel, { runtime: share(autoRuntime()) }).decode,
+});

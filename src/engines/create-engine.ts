@@ -10,20 +10,28 @@ import type {
   SamplingParams,
 } from '../core/contracts/index.ts';
 import { noCache } from '../core/memory/no-cache.ts';
+import { disposeAll } from './dispose-all.ts';
 import { resolveOptions } from './options.ts';
 import { runBox } from './run-box.ts';
 import { runStages } from './run-stages.ts';
 
 /**
  * An engine from a recipe: allocator, graph, runner, and what drives them. Nothing runs until the first request arrives.
- * @throws RxllmError `RXLLM_OPTION_INVALID`, `RXLLM_RUNTIME_UNAVAILABLE`, `RXLLM_RECIPE_INVALID`
+ * @throws RxllmError `RXLLM_OPTION_INVALID`, `RXLLM_RUNTIME_UNAVAILABLE`, `RXLLM_RECIPE_INVALID`, and what `owned` throws
  */
 export async function createEngine(recipe: Recipe, model: Model, given: Partial<EngineOptions> = {}): Promise<Engine> {
   const options = resolveOptions(model, given);
   const kv = (recipe.kind === 'staged' ? recipe.kv : noCache())(model, options);
   const runner = await recipe.runtime(recipe.model(model, kv.pool.layout), model, kv.pool);
-  const context: EngineContext = { options, model, runner, kv, waiting: [], running: [] };
+  const context: EngineContext = { options, model, runner, kv, waiting: [], running: [], owned: [] };
   const { stream, stats$, stop } = recipe.kind === 'staged' ? runStages(recipe, context) : runBox(recipe, context);
+  try {
+    await Promise.all(context.owned);
+  } catch (error) {
+    await stop();
+    await disposeAll(context);
+    throw error;
+  }
 
   const result$ = (prompt: Prompt, maxNewTokens?: number, params: Partial<SamplingParams> = {}) =>
     stream({ prompt, params: maxNewTokens === undefined ? params : { ...params, maxTokens: maxNewTokens } }).pipe(
@@ -34,7 +42,7 @@ export async function createEngine(recipe: Recipe, model: Model, given: Partial<
   let closing: Promise<void> | undefined;
   const close = async () => {
     await stop();
-    await runner.dispose();
+    await disposeAll(context);
   };
 
   return {

@@ -7,6 +7,7 @@ import { int4 } from './int4.ts';
 import { kvCache } from './kv-cache.ts';
 import { paged } from './paged-attention.ts';
 import { prefixCaching } from './prefix-caching.ts';
+import { speculative } from './speculative.ts';
 import { staticBatch } from './static-batching.ts';
 import { transformer } from './transformer.ts';
 
@@ -30,6 +31,12 @@ export const engines: readonly EngineEntry[] = [
   { recipe: paged, chapter: 10, question: 'Where does the memory go?' },
   { recipe: prefixCaching, chapter: 11, question: 'Why compute the same beginning twice?' },
   { recipe: int4, chapter: 12, question: 'How do bigger models fit into less memory?', from: continuous },
+  {
+    recipe: speculative,
+    chapter: 13,
+    question: 'Can it be faster without changing the model?',
+    from: prefixCaching,
+  },
 ];
 
 /** @throws RxllmError `RXLLM_ENGINE_UNKNOWN` */

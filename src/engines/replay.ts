@@ -13,6 +13,7 @@ import { type RecordedRequest, type RecordedStep, type RecordLine, recordedStep 
 import { createRandom } from '../core/sampling/random.ts';
 import { createSequence } from '../operators/tokenize.ts';
 import { compose } from './compose.ts';
+import { disposeAll } from './dispose-all.ts';
 import { resolveOptions } from './options.ts';
 import { observe } from './swap.ts';
 
@@ -47,7 +48,7 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
   });
   const kv = recipe.kv(model, options);
   const runner = await recipe.runtime(recipe.model(model, kv.pool.layout), model, kv.pool);
-  const context: EngineContext = { options, model, runner, kv, waiting: [], running: [] };
+  const context: EngineContext = { options, model, runner, kv, waiting: [], running: [], owned: [] };
   const sequences = new Map<SequenceId, Sequence>();
   const find = (id: SequenceId): Sequence => {
     const sequence = sequences.get(id);
@@ -65,6 +66,7 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
   const stages = compose(observe(recipe, meanwhile), context);
 
   try {
+    await Promise.all(context.owned);
     let steps = 0;
     for (const line of rest) {
       switch (line.type) {
@@ -107,7 +109,7 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
     }
     return { steps };
   } finally {
-    await runner.dispose();
+    await disposeAll(context);
   }
 }
 

@@ -1,5 +1,6 @@
 import { map, type OperatorFunction } from 'rxjs';
 import type { EngineContext, EngineStats, Settled } from '../core/contracts/index.ts';
+import { DraftCounts, verified } from '../core/speculation/draft-counts.ts';
 
 /** Rates are over the last second of the engine's clock, the current step included. */
 const WINDOW_MS = 1000;
@@ -9,6 +10,7 @@ export function toStats({ waiting, running, kv }: EngineContext): OperatorFuncti
   const recent: { readonly at: number; readonly prompt: number; readonly output: number }[] = [];
   // Kept, not summed anew: a small model takes hundreds of steps a second.
   const sum = { prompt: 0, output: 0 };
+  const drafts = new DraftCounts();
   return map((step) => {
     const { prompt, output } = countTokens(step);
     recent.push({ at: step.now, prompt, output });
@@ -19,6 +21,8 @@ export function toStats({ waiting, running, kv }: EngineContext): OperatorFuncti
       sum.prompt -= past.prompt;
       sum.output -= past.output;
     }
+    for (const [, proposed, accepted] of verified(step)) drafts.add(proposed, accepted);
+    const specDecode = drafts.metrics();
     const paused = running.reduce((count, { phase }) => count + (phase === 'paused' ? 1 : 0), 0);
     return {
       waiting: waiting.length,
@@ -30,6 +34,7 @@ export function toStats({ waiting, running, kv }: EngineContext): OperatorFuncti
       promptTokensPerS: (sum.prompt * 1000) / WINDOW_MS,
       outputTokensPerS: (sum.output * 1000) / WINDOW_MS,
       step: step.index,
+      ...(specDecode && { specDecode }),
     };
   });
 }

@@ -1,14 +1,16 @@
 import { concat, defer, last, map, type Observable } from 'rxjs';
 import type {
   Allocated,
+  Draft,
   EngineContext,
-  ForwardBatch,
   KvLayout,
   Logits,
   PlannedRow,
   SequenceId,
-  TokenId,
 } from '../core/contracts/index.ts';
+import { toRectangle } from '../core/runtime/rectangle.ts';
+
+const NO_DRAFTS: ReadonlyMap<SequenceId, Draft> = new Map();
 
 export interface ForwardRuns {
   readonly runs: readonly (readonly PlannedRow[])[];
@@ -32,28 +34,46 @@ export function forwardRuns(
   return concat(...passes).pipe(last());
 }
 
-/** Runs rows as one rectangle `[rows, widest row]`. */
-function forwardRows(
+/**
+ * Runs rows as one rectangle `[rows, widest row]`, each with its draft behind it, and gives each finished row’s logits to
+ * `set`: `[vocab]` of its last token, or `[1 + drafted, vocab]`.
+ */
+export function forwardRows(
   rows: readonly PlannedRow[],
-  { reservations }: Allocated,
+  { reservations }: Pick<Allocated, 'reservations'>,
   { runner, kv }: EngineContext,
   set: (id: SequenceId, logits: Float32Array) => void,
+  drafts = NO_DRAFTS,
 ): Observable<void> {
-  const batch = rectangle(rows, reservations, kv.pool.layout);
+  const wanted = rows.map((row) => (completes(row) ? 1 + (drafts.get(row.sequence.id)?.tokens.length ?? 0) : 0));
+  const batch = toRectangle(
+    rows.map((row, index) => {
+      const { sequence, newTokens } = row;
+      const position = start(row, kv.pool.layout);
+      const drafted = drafts.get(sequence.id)?.tokens ?? [];
+      return {
+        ids: [...sequence.tokens.slice(position, sequence.computed + newTokens), ...drafted],
+        position,
+        blocks: reservations.get(sequence.id)?.blocks ?? [],
+        wanted: wanted[index]!,
+      };
+    }),
+  );
   return runner.forward(batch).pipe(
     map(({ data, vocab }: Logits) => {
       let at = 0;
-      for (const row of rows) {
-        if (!completes(row)) continue;
-        set(row.sequence.id, data.subarray(at * vocab, (at + 1) * vocab));
-        at += 1;
+      for (const [index, { sequence }] of rows.entries()) {
+        const end = at + wanted[index]!;
+        if (end > at) set(sequence.id, data.subarray(at * vocab, end * vocab));
+        at = end;
       }
     }),
   );
 }
 
 /** After this row every token of the sequence is computed, so that the next can be chosen. */
-const completes = ({ sequence, newTokens }: PlannedRow) => sequence.computed + newTokens === sequence.tokens.length;
+export const completes = ({ sequence, newTokens }: PlannedRow) =>
+  sequence.computed + newTokens === sequence.tokens.length;
 
 /**
  * A row's tokens from here on. Over contiguous memory the kernel of one token rounds otherwise than that of many, so the
@@ -62,26 +82,4 @@ const completes = ({ sequence, newTokens }: PlannedRow) => sequence.computed + n
 function start({ sequence: { computed }, kind, newTokens }: PlannedRow, layout: KvLayout): number {
   const isLeftOver = layout === 'contiguous' && kind === 'prefill' && newTokens === 1 && computed > 0;
   return isLeftOver ? computed - 1 : computed;
-}
-
-function rectangle(
-  rows: readonly PlannedRow[],
-  reservations: Allocated['reservations'],
-  layout: KvLayout,
-): ForwardBatch {
-  const starts = rows.map((row) => start(row, layout));
-  const lengths = rows.map(({ sequence, newTokens }, index) => sequence.computed + newTokens - starts[index]!);
-  const width = Math.max(...lengths);
-  const ids: (readonly TokenId[])[] = [];
-  const positions: number[] = [];
-  const blockTables: (readonly number[])[] = [];
-  const logitsAt: number[] = [];
-  for (const [index, row] of rows.entries()) {
-    const [from, length] = [starts[index]!, lengths[index]!];
-    ids.push(row.sequence.tokens.slice(from, from + length));
-    positions.push(from);
-    blockTables.push(reservations.get(row.sequence.id)?.blocks ?? []);
-    if (completes(row)) logitsAt.push(index * width + length - 1);
-  }
-  return { rows: rows.length, width, ids, positions, blockTables, logitsAt };
 }

@@ -1,6 +1,7 @@
 export { allocateBlocks } from './allocate-blocks.ts';
 export { decodeStep } from './decode-step.ts';
 export { detokenize } from './detokenize.ts';
+export { type DraftOptions, draft } from './draft.ts';
 export { generateWhole } from './generate-whole.ts';
 export { meter } from './meter.ts';
 export { prefill } from './prefill.ts';
@@ -11,3 +12,4 @@ export { schedule } from './schedule.ts';
 export { settle } from './settle.ts';
 export { stopOn } from './stop-on.ts';
 export { tokenize } from './tokenize.ts';
+export { verify } from './verify.ts';

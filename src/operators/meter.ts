@@ -1,16 +1,19 @@
 import { map } from 'rxjs';
 import type { RequestMetrics, Sequence, Settled, Slot, TokenEvent } from '../core/contracts/index.ts';
+import { DraftCounts, verified } from '../core/speculation/draft-counts.ts';
 
 interface Times {
   /** Of the first step that ran it. */
   readonly startedAt: number;
   firstAt?: number;
   lastAt?: number;
+  readonly drafts: DraftCounts;
 }
 
 /**
  * Measures each request from the events themselves: TTFT from arrival to the first token, TPOT between the first and
- * the last, per token after the first, and the wait in the queue, in milliseconds; throughput in output tokens per second since arrival.
+ * the last, per token after the first, and the wait in the queue, in milliseconds; throughput in output tokens per second since arrival;
+ * and what came of drafts.
  *
  *     settled: --s--------
  *     meter(): --settled--
@@ -23,13 +26,14 @@ export const meter = (): Slot<Settled, Settled> => (context) => {
     for (const { sequence } of step.rows) {
       let seen = times.get(sequence);
       if (seen === undefined) {
-        seen = { startedAt: step.now };
+        seen = { startedAt: step.now, drafts: new DraftCounts() };
         times.set(sequence, seen);
       }
       if (!step.produced.get(sequence.id)?.length) continue;
       seen.firstAt ??= now;
       seen.lastAt = now;
     }
+    for (const [sequence, proposed, accepted] of verified(step)) times.get(sequence)?.drafts.add(proposed, accepted);
     if (step.ended.length === 0) return step;
     const events = new Map(step.events);
     for (const sequence of step.ended) {
@@ -47,12 +51,14 @@ function measured(event: TokenEvent, { arrivedAt }: Sequence, seen: Times | unde
   const { outputTokens } = event.result.metrics;
   const elapsed = now - arrivedAt;
   const { startedAt, firstAt, lastAt = now } = seen ?? {};
+  const specDecode = seen?.drafts.metrics();
   const metrics: RequestMetrics = {
     ...event.result.metrics,
     throughput: elapsed > 0 ? (outputTokens * 1000) / elapsed : 0,
     ttftMs: firstAt === undefined ? 0 : firstAt - arrivedAt,
     tpotMs: firstAt !== undefined && outputTokens > 1 ? (lastAt - firstAt) / (outputTokens - 1) : 0,
     ...(startedAt !== undefined && { queueMs: startedAt - arrivedAt }),
+    ...(specDecode && { specDecode }),
   };
   return { type: 'finished', result: { ...event.result, metrics } };
 }

@@ -1,34 +1,24 @@
 import { map } from 'rxjs';
-import type { Computed, Sampled, Sequence, SequenceId, Slot, TokenId, TokenLogprobs } from '../core/contracts/index.ts';
-import { createSampler, type Sampler } from '../core/sampling/sampler.ts';
+import type { Computed, Sampled, SequenceId, Slot, TokenId, TokenLogprobs } from '../core/contracts/index.ts';
+import { samplerOf } from '../core/sampling/sampler-of.ts';
 
 /**
- * Chooses the next token of each row that has logits, with the request's own parameters and seeded generator.
+ * Chooses the next token of each row that has logits, with the request's own parameters and seeded generator. Rows that
+ * verify has decided keep its tokens.
  *
  *     computed: --c--------
  *     sample(): --sampled--
  */
-export const sample = (): Slot<Computed, Sampled> => (context) => {
-  const { model, options } = context;
-  const samplers = new WeakMap<Sequence, Sampler>();
-  const samplerOf = (sequence: Sequence) => {
-    let sampler = samplers.get(sequence);
-    if (sampler === undefined) {
-      sampler = createSampler(sequence.params, { eosIds: model.tokenizer.eosIds, random: options.random });
-      samplers.set(sequence, sampler);
-    }
-    return sampler;
-  };
-  return map((step) => {
+export const sample = (): Slot<Computed, Sampled> => (context) =>
+  map((step) => {
     const produced = new Map<SequenceId, readonly TokenId[]>(step.accepted);
-    const logprobs = new Map<SequenceId, readonly TokenLogprobs[]>();
+    const logprobs = new Map<SequenceId, readonly TokenLogprobs[]>(step.logprobs);
     for (const { sequence } of step.rows) {
       const logits = step.logits.get(sequence.id);
       if (logits === undefined || sequence.phase === 'cancelled') continue;
-      const chosen = samplerOf(sequence).sample(logits, sequence.tokens, sequence.promptLength);
+      const chosen = samplerOf(sequence, context).sample(logits, sequence.tokens, sequence.promptLength);
       produced.set(sequence.id, [chosen.id]);
       if (chosen.logprobs) logprobs.set(sequence.id, [chosen.logprobs]);
     }
     return { ...step, produced, logprobs };
   });
-};

@@ -24,8 +24,10 @@ export const settle = (): Slot<Worded, Settled> => (context) =>
     const events = new Map<SequenceId, readonly TokenEvent[]>();
     for (const row of step.rows) {
       const { sequence, newTokens } = row;
-      if (context.kv.pool.layout !== 'none') sequence.computed += newTokens;
       const ids = step.produced.get(sequence.id) ?? [];
+      // Of a verified run all but the last token are computed, as its row's own token is: as many as stop has left of it.
+      const advanced = step.accepted.has(sequence.id) ? ids.length : newTokens;
+      if (context.kv.pool.layout !== 'none') sequence.computed += advanced;
       sequence.tokens.push(...ids);
       context.kv.publish(sequence);
       if (sequence.phase !== 'cancelled') events.set(sequence.id, eventsOf(row, step));

@@ -39,6 +39,14 @@ export function createInstruments() {
     requests: counter('request_success', 'Requests that have ended; abort: cancelled, or past a deadline.', [
       'finished_reason',
     ]),
+    drafts: counter('spec_decode_num_drafts', 'Drafts that were verified.'),
+    draftTokens: counter('spec_decode_num_draft_tokens', 'Tokens of them.'),
+    acceptedTokens: counter('spec_decode_num_accepted_tokens', 'Drafted tokens that stood.'),
+    acceptedPerPosition: counter(
+      'spec_decode_num_accepted_tokens_per_pos',
+      'Drafted tokens that stood, by their place in the draft, from 0.',
+      ['position'],
+    ),
     preemptions: counter('num_preemptions', 'Times that a request lost its KV blocks to others.'),
     firstToken: histogram('time_to_first_token_seconds', 'From arrival to the first token.', FIRST_TOKEN_S),
     interToken: histogram('inter_token_latency_seconds', 'Between two tokens of a request.', TOKEN_S),

@@ -1,5 +1,5 @@
 import { defer, finalize, type Observable, type Subscription, tap } from 'rxjs';
-import type { Engine, GenerateResult, TokenEvent } from '../core/contracts/index.ts';
+import type { Engine, GenerateResult, SpecDecodeMetrics, TokenEvent } from '../core/contracts/index.ts';
 import type { EngineSource } from './engine-source.ts';
 import type { Instruments, Labels } from './instruments.ts';
 
@@ -41,10 +41,11 @@ function startCounters(instruments: Instruments, labels: Labels): void {
   for (const finished_reason of ['stop', 'length', 'abort']) requests.inc({ ...labels, finished_reason }, 0);
 }
 
-/** The gauges show what a step left behind, and are gone with the engine. */
+/** The gauges show what a step left behind, and are gone with the engine; what came of drafts is counted on. */
 function watchStats({ stats$ }: Engine, instruments: Instruments, labels: Labels): Subscription {
   const { running, waiting, kvUsage, prefixQueries, prefixHits } = instruments;
   let seen = { queries: 0, hits: 0 };
+  const countDrafts = draftCounter(instruments, labels);
   const gauges = [running, waiting, kvUsage];
   for (const gauge of gauges) gauge.set(labels, 0);
   const forget = () => {
@@ -59,10 +60,25 @@ function watchStats({ stats$ }: Engine, instruments: Instruments, labels: Labels
       prefixHits.inc(labels, prefixCache.hits - seen.hits);
       seen = prefixCache;
       kvUsage.set(labels, stats.blocksTotal === 0 ? 0 : stats.blocksUsed / stats.blocksTotal);
+      if (stats.specDecode) countDrafts(stats.specDecode);
     },
     error: forget,
     complete: forget,
   });
+}
+
+/** Counts what the engine's sums have grown by since the last call. */
+function draftCounter({ drafts, draftTokens, acceptedTokens, acceptedPerPosition }: Instruments, labels: Labels) {
+  let before: SpecDecodeMetrics | undefined;
+  return (sums: SpecDecodeMetrics) => {
+    drafts.inc(labels, sums.drafts - (before?.drafts ?? 0));
+    draftTokens.inc(labels, sums.tokensProposed - (before?.tokensProposed ?? 0));
+    acceptedTokens.inc(labels, sums.tokensAccepted - (before?.tokensAccepted ?? 0));
+    for (const [position, accepted] of sums.acceptedPerPosition.entries()) {
+      acceptedPerPosition.inc({ ...labels, position }, accepted - (before?.acceptedPerPosition[position] ?? 0));
+    }
+    before = sums;
+  };
 }
 
 /** Measures one request at each call, from its events alone, on the engine's clock. */

@@ -48,6 +48,7 @@ export function operatorContext(scheduler: SchedulerLike, parts: Partial<EngineC
     kv: contiguousSlots({ slots: 2 })(toyModel, options),
     waiting: [],
     running: [],
+    owned: [],
     ...parts,
   };
 }
@@ -86,6 +87,7 @@ export function emptyStep(parts: Partial<Worded> = {}): Worded {
     ended: [],
     reservations: new Map(),
     logits: new Map(),
+    drafts: new Map(),
     accepted: new Map(),
     produced: new Map(),
     logprobs: new Map(),

@@ -2,6 +2,7 @@ import type { MonoTypeOperatorFunction, Observable, OperatorFunction, SchedulerL
 import type { KvAllocator, KvPool, KvSlot, PrefixCacheStats } from './memory.ts';
 import type { Model, ModelRunner, ModelSlot, RuntimeSlot } from './model.ts';
 import type { GenerateRequest, GenerateResult, Prompt, SamplingParams, SequenceId, TokenEvent } from './request.ts';
+import type { SpecDecodeMetrics } from './speculation.ts';
 import type { Allocated, Computed, Planned, Sampled, Sequence, Settled, Tick, Worded } from './step.ts';
 
 /** Sequences, KV blocks, and tokens a second over the last second of the engine's clock. */
@@ -15,6 +16,8 @@ export interface EngineStats {
   readonly promptTokensPerS: number;
   readonly outputTokensPerS: number;
   readonly step: number;
+  /** Since the engine was made; absent: nothing was drafted. */
+  readonly specDecode?: SpecDecodeMetrics;
 }
 
 export interface Engine {
@@ -79,7 +82,12 @@ export interface EngineContext {
   readonly kv: KvAllocator;
   readonly waiting: Sequence[];
   readonly running: Sequence[];
+  /** What a slot starts for itself: the engine waits for it before it serves, and disposes of it when it closes. */
+  readonly owned: Promise<Owned>[];
 }
+
+/** A model of a proposer's own, say. */
+export type Owned = Pick<ModelRunner, 'dispose'>;
 
 /** A factory, so that engines never share state. */
 export type Slot<I, O> = (context: EngineContext) => OperatorFunction<I, O>;

@@ -2,4 +2,5 @@ export type * from './engine.ts';
 export type * from './memory.ts';
 export type * from './model.ts';
 export type * from './request.ts';
+export type * from './speculation.ts';
 export type * from './step.ts';

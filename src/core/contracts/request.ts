@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs';
+import type { SpecDecodeMetrics } from './speculation.ts';
 
 export type TokenId = number;
 export type SequenceId = string;
@@ -76,6 +77,8 @@ export interface RequestMetrics {
   readonly cachedTokens?: number;
   /** From arrival to the first step that ran the request; absent when it was not measured. */
   readonly queueMs?: number;
+  /** Absent: nothing was drafted. */
+  readonly specDecode?: SpecDecodeMetrics;
 }
 
 export interface GenerateResult {

@@ -9,6 +9,7 @@ import type {
   TokenId,
   TokenLogprobs,
 } from './request.ts';
+import type { Draft } from './speculation.ts';
 
 export interface Sequence {
   readonly id: SequenceId;
@@ -66,12 +67,16 @@ export interface Allocated extends Planned {
 /** Logits `[vocab]` of the last token, per sequence whose tokens are all computed; `accepted` where verify has already chosen. */
 export interface Computed extends Allocated {
   readonly logits: ReadonlyMap<SequenceId, Float32Array>;
+  /** What a proposer expects next; behind verify, as much of it as was verified. */
+  readonly drafts: ReadonlyMap<SequenceId, Draft>;
+  /** The drafted tokens that verify lets stand, and one more. */
   readonly accepted: ReadonlyMap<SequenceId, readonly TokenId[]>;
+  /** Of each token that was chosen, where its request asks for them. */
+  readonly logprobs: ReadonlyMap<SequenceId, readonly TokenLogprobs[]>;
 }
 /** New tokens per sequence: one, or several after verify, none for an unfinished prompt chunk. */
 export interface Sampled extends Computed {
   readonly produced: ReadonlyMap<SequenceId, readonly TokenId[]>;
-  readonly logprobs: ReadonlyMap<SequenceId, readonly TokenLogprobs[]>;
 }
 /** Text per produced token, which `stop` may cut or hold back until it is safe to show. */
 export interface Worded extends Sampled {

@@ -20,10 +20,11 @@ export async function selfCheck(api: OrtCApi): Promise<void> {
   const options = { threads: 1, spin: false, weightsDirectory: '.' };
   const session = api.createSession(tinyGraph(), options);
   const binding = api.createBinding(session);
-  const tensors: Handle[] = [];
+  // With their data: nothing else holds on to it, and the runs read it.
+  const tensors: { readonly tensor: Handle; readonly data: TensorData }[] = [];
   const bind = <T extends TensorData>(data: T, dtype: TensorDtype, shape: readonly number[], ...names: string[]): T => {
     const tensor = api.createTensor(data, dtype, shape);
-    tensors.push(tensor);
+    tensors.push({ tensor, data });
     const [input, output] = names;
     if (input) api.bindInput(binding, input, tensor);
     if (output) api.bindOutput(binding, output, tensor);
@@ -58,7 +59,7 @@ export async function selfCheck(api: OrtCApi): Promise<void> {
     expectEqual('GroupQueryAttention in place', values, written);
   } finally {
     api.releaseBinding(binding);
-    for (const tensor of tensors) api.releaseTensor(tensor);
+    for (const { tensor } of tensors) api.releaseTensor(tensor);
     api.releaseSession(session);
   }
 }

@@ -1,12 +1,9 @@
 import type { SamplingParams, TokenId, TokenLogprobs } from '../contracts/index.ts';
-import { RxllmError } from '../errors.ts';
-import { argmax } from './argmax.ts';
-import { type Candidates, createCandidates, draw, exponentiate, takeAll } from './candidates.ts';
+import { type Candidates, draw } from './candidates.ts';
 import { tokenLogprobs } from './logprobs.ts';
 import { isGreedy } from './params.ts';
-import { createPenalties } from './penalties.ts';
 import { createRandom } from './random.ts';
-import { keepMinP, keepTopP, takeTopK } from './truncate.ts';
+import { createTokenDistribution, workspaceFor } from './token-distribution.ts';
 
 export interface Sample {
   readonly id: TokenId;
@@ -15,12 +12,22 @@ export interface Sample {
 
 /** Chooses the tokens of one sequence. */
 export interface Sampler {
+  /** Its choices follow from the logits and the request alone: it is greedy, or has a seed of its own. */
+  readonly isReproducible: boolean;
   /**
    * The token after `tokens`, prompt and output, which may only have grown since the last call. `logits` `[vocab]` are
    * left as they are.
    * @throws RxllmError `RXLLM_RUNTIME_FAILED` where no token has a probability.
    */
   sample(logits: Float32Array, tokens: readonly TokenId[], promptLength: number): Sample;
+  /** What `sample` would draw from, for one that is not greedy; valid until the next call for this vocabulary. */
+  candidates(logits: Float32Array, tokens: readonly TokenId[], promptLength: number): Candidates;
+  /** The token as a sample, under the `logits` that it was chosen from. */
+  describe(id: TokenId, logits: Float32Array): Sample;
+  /** The next number in [0, 1): of a sampler that is not greedy. */
+  uniform(): number;
+  /** The number that the draw after `skipped` others will use, which stays to be used. */
+  peek(skipped: number): number;
 }
 
 export interface SamplerOptions {
@@ -35,71 +42,32 @@ export interface SamplerOptions {
  * stop after the penalties, and take the largest. Log-probabilities are of the logits before any of it.
  */
 export function createSampler(params: SamplingParams, { eosIds, random }: SamplerOptions): Sampler {
-  const { logitBias, logprobs, minTokens, stopTokenIds, temperature, topK, topP, minP } = params;
-  const penalties = createPenalties(params);
+  const { logprobs, seed } = params;
+  const distribution = createTokenDistribution(params, eosIds);
   const greedy = isGreedy(params);
-  const uniform = greedy ? undefined : createRandom(params.seed ?? Math.floor(random() * 2 ** 53));
+  const next = greedy ? () => 0 : createRandom(seed ?? Math.floor(random() * 2 ** 53));
+  const ahead: number[] = [];
+  const uniform = () => ahead.shift() ?? next();
 
-  /** The logits after bias, masks and penalties: a copy, or themselves where nothing changes. */
-  const adjust = (logits: Float32Array, tokens: readonly TokenId[], promptLength: number): Float32Array => {
-    const isShort = tokens.length - promptLength < minTokens;
-    if (!isShort && !logitBias && !penalties) return logits;
-    const { adjusted } = workspaceFor(logits.length);
-    adjusted.set(logits);
-    if (logitBias) for (const [id, bias] of logitBias) adjusted[id]! += bias;
-    if (isShort) {
-      for (const id of eosIds) adjusted[id] = Number.NEGATIVE_INFINITY;
-      for (const id of stopTokenIds) adjusted[id] = Number.NEGATIVE_INFINITY;
-    }
-    penalties?.apply(adjusted, tokens, promptLength);
-    return adjusted;
-  };
-
-  const choose = (logits: Float32Array): TokenId => {
-    if (!uniform) {
-      const id = argmax(logits);
-      if (id === -1) throw nothingToSample();
-      return id;
-    }
-    const { candidates } = workspaceFor(logits.length);
-    if (topK > 0 && topK < logits.length) takeTopK(candidates, logits, topK);
-    else takeAll(candidates, logits);
-    exponentiate(candidates, temperature);
-    if (!(candidates.total > 0)) throw nothingToSample();
-    if (topP < 1) keepTopP(candidates, topP);
-    if (minP > 0) keepMinP(candidates, minP);
-    return draw(candidates, uniform());
+  const describe = (id: TokenId, logits: Float32Array): Sample => {
+    if (logprobs === undefined) return { id };
+    return { id, logprobs: tokenLogprobs(logits, id, logprobs, workspaceFor(logits.length).candidates.scratch) };
   };
 
   return {
+    isReproducible: greedy || seed !== undefined,
+    candidates: distribution.candidates,
+    describe,
+    uniform,
+    peek(skipped) {
+      while (ahead.length <= skipped) ahead.push(next());
+      return ahead[skipped]!;
+    },
     sample(logits, tokens, promptLength) {
-      const id = choose(adjust(logits, tokens, promptLength));
-      if (logprobs === undefined) return { id };
-      return { id, logprobs: tokenLogprobs(logits, id, logprobs, workspaceFor(logits.length).candidates.scratch) };
+      const id = greedy
+        ? distribution.likeliest(logits, tokens, promptLength)
+        : draw(distribution.candidates(logits, tokens, promptLength), uniform());
+      return describe(id, logits);
     },
   };
-}
-
-function nothingToSample(): RxllmError {
-  return new RxllmError(
-    'RXLLM_RUNTIME_FAILED',
-    'No token can be sampled: the logits are NaN or infinite, or every token is masked. Check the weights of the model.',
-  );
-}
-
-interface Workspace {
-  readonly adjusted: Float32Array;
-  readonly candidates: Candidates;
-}
-
-/** Buffers by vocabulary size, for all samplers: sampling a token is synchronous, and nothing outlives it here. */
-const workspaces = new Map<number, Workspace>();
-
-function workspaceFor(vocab: number): Workspace {
-  let workspace = workspaces.get(vocab);
-  if (!workspace) {
-    workspace = { adjusted: new Float32Array(vocab), candidates: createCandidates(vocab) };
-    workspaces.set(vocab, workspace);
-  }
-  return workspace;
 }

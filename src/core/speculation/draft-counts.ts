@@ -1,0 +1,43 @@
+import type { Sequence, Settled, SpecDecodeMetrics } from '../contracts/index.ts';
+
+/** Counts what came of drafts. */
+export class DraftCounts {
+  #drafts = 0;
+  #proposed = 0;
+  readonly #perPosition: number[] = [];
+
+  /** One draft, and how many of its tokens stood. */
+  add(proposed: number, accepted: number): void {
+    this.#drafts += 1;
+    this.#proposed += proposed;
+    for (let position = 0; position < proposed; position++) {
+      this.#perPosition[position] = (this.#perPosition[position] ?? 0) + (position < accepted ? 1 : 0);
+    }
+  }
+
+  /** Undefined where nothing was drafted. */
+  metrics(): SpecDecodeMetrics | undefined {
+    if (this.#drafts === 0) return undefined;
+    const accepted = this.#perPosition.reduce((sum, count) => sum + count, 0);
+    return {
+      drafts: this.#drafts,
+      tokensProposed: this.#proposed,
+      tokensAccepted: accepted,
+      acceptanceRate: accepted / this.#proposed,
+      acceptedPerPosition: [...this.#perPosition],
+      meanAcceptedLength: 1 + accepted / this.#drafts,
+    };
+  }
+}
+
+/** Of each draft that a step verified: whose it was, its length, and how many of its tokens stood. */
+export function* verified(step: Settled): Generator<[Sequence, proposed: number, accepted: number]> {
+  for (const { sequence } of step.rows) {
+    const draft = step.drafts.get(sequence.id);
+    const run = step.accepted.get(sequence.id);
+    if (draft === undefined || run === undefined) continue;
+    // The last token of the run is the target's own, unless the text ends with a drafted one.
+    const differs = run.findIndex((id, i) => id !== draft.tokens[i]);
+    yield [sequence, draft.tokens.length, differs === -1 ? run.length : differs];
+  }
+}

@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import { fakeSequence } from '../../../test/support/fakes.ts';
+import type { Sequence } from '../contracts/index.ts';
+import { bestLength, DraftLengths, type DraftStep } from './draft-length.ts';
+
+/** A drafted token takes so much of a plain step. */
+const costing = (cost: number) => (k: number) => 1 + k * cost;
+
+describe('bestLength', () => {
+  it('drafts as far as a token more gives more than it takes', () => {
+    expect(bestLength(0.9, costing(0), 8)).toBe(8);
+    // 1.9/1.2, 2.71/1.4, 3.44/1.6, 4.10/1.8, 4.69/2, 5.22/2.2: 1.58, 1.94, 2.15, 2.28, 2.34, 2.37
+    expect(bestLength(0.9, costing(0.2), 6)).toBe(6);
+    // 1.6/1.2, 1.96/1.4, 2.176/1.6: 1.33, 1.40, 1.36
+    expect(bestLength(0.6, costing(0.2), 6)).toBe(2);
+  });
+
+  it('drafts nothing where a drafted token costs more than it brings', () => {
+    expect(bestLength(0.2, costing(0.25), 6)).toBe(0);
+    expect(bestLength(0.5, costing(0.5), 6)).toBe(0);
+  });
+});
+
+/**
+ * Steps of a machine on which a plain one takes 10 ms and a drafted token `cost` ms more, with so many of each draft's
+ * tokens accepted. The lengths of each step, of the first sequence.
+ */
+function play(steps: number, cost: number, accept: (step: number) => number, sequences = [fakeSequence('a')], k = 4) {
+  const lengths = new DraftLengths(k);
+  const taken: number[] = [];
+  let now = 0;
+  for (let index = 0; index < steps; index++) {
+    const step: DraftStep = { index, now, hasPrefill: false, decoding: sequences };
+    const planned = lengths.plan(step);
+    lengths.took(step, planned);
+    sequences.forEach((sequence: Sequence, i) => {
+      const drafted = planned[i]!;
+      const accepted = Math.min(drafted, accept(index));
+      if (drafted > 0) lengths.saw(sequence, Math.min(drafted, accepted + 1), accepted);
+    });
+    taken.push(planned[0]!);
+    now += 10 + cost * Math.max(...planned);
+  }
+  return taken;
+}
+
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+describe('DraftLengths', () => {
+  it('takes three plain steps first, and one again after 64, and drafts to the full where all is accepted', () => {
+    const taken = play(200, 2, () => 4);
+    expect(taken.slice(0, 3)).toEqual([0, 0, 0]);
+    expect(taken.slice(20, 64)).toEqual(Array(44).fill(4));
+    expect(taken.filter((length) => length === 0)).toHaveLength(6);
+  });
+
+  it('gives up where nothing is accepted, and looks again ever more rarely', () => {
+    const taken = play(600, 3, () => 0);
+    const early = taken.slice(40, 140);
+    const late = taken.slice(400, 600);
+    expect(mean(early.map(Number))).toBeLessThan(0.3);
+    expect(mean(late)).toBeLessThan(0.08);
+    expect(late.some((length) => length > 0)).toBe(true);
+  });
+
+  it('notices when drafts are accepted again', () => {
+    const taken = play(900, 2, (step) => (step < 300 ? 0 : 4));
+    expect(mean(taken.slice(200, 300))).toBeLessThan(0.3);
+    expect(mean(taken.slice(800))).toBeGreaterThan(3.5);
+  });
+
+  it('drafts less where a drafted token costs more', () => {
+    const half = (step: number) => (step % 2 === 0 ? 4 : 1);
+    const cheap = mean(play(300, 0.5, half).slice(100));
+    const dear = mean(play(300, 4, half).slice(100));
+    expect(cheap).toBeGreaterThan(3.5);
+    expect(dear).toBeLessThan(cheap);
+  });
+
+  it('keeps a length for each sequence', () => {
+    const lengths = new DraftLengths(4);
+    const [good, bad] = [fakeSequence('good'), fakeSequence('bad')];
+    for (let i = 0; i < 30; i++) {
+      lengths.saw(good, 4, 4);
+      lengths.saw(bad, 1, 0);
+    }
+    const step = (index: number, now: number) => ({ index, now, hasPrefill: false, decoding: [good, bad] });
+    for (const index of [4, 5, 6]) {
+      expect(lengths.plan(step(index, index * 10))).toEqual([0, 0]);
+      lengths.took(step(index, index * 10), [0, 0]);
+    }
+    const [ofGood, ofBad] = lengths.plan(step(7, 70));
+    expect(ofGood).toBeGreaterThan(ofBad! + 1);
+  });
+
+  it('does not learn from a step beside a prompt, nor from one before a pause', () => {
+    const lengths = new DraftLengths(4);
+    const decoding = [fakeSequence('a')];
+    const step = (index: number, now: number, hasPrefill = false) => ({ index, now, hasPrefill, decoding });
+    const plan = (index: number, hasPrefill = false) => {
+      const [length] = lengths.plan(step(index, index * 10, hasPrefill));
+      lengths.took(step(index, index * 10, hasPrefill), [length!]);
+      return length;
+    };
+    // Two of these are measured: steps 1 and 4.
+    for (const [index, hasPrefill] of [
+      [0, true],
+      [1, false],
+      [2, true],
+      [4, false],
+      [5, true],
+    ] as const) {
+      expect(plan(index, hasPrefill)).toBe(0);
+    }
+    expect([plan(6), plan(7)]).toEqual([0, expect.any(Number)]);
+    expect(plan(8)).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,81 @@
+import { concatMap, map, of } from 'rxjs';
+import type { Computed, Draft, ProposerSlot, Sequence, SequenceId, Slot, TokenId } from '../core/contracts/index.ts';
+import { RxllmError } from '../core/errors.ts';
+import { DraftLengths, type DraftStep } from '../core/speculation/draft-length.ts';
+import { completes } from './forward-rows.ts';
+import { contextLimit } from './tokenize.ts';
+
+export interface DraftOptions {
+  /** The longest draft, in tokens. Default 4. */
+  readonly k?: number;
+  /** Shorter drafts, and none, where the acceptance seen and the times measured say that they pay more. Default true. */
+  readonly adapt?: boolean;
+}
+
+/**
+ * Asks the proposer what each decoding sequence may say next, up to k tokens, for `verify` to look at. Never more than
+ * the sequence can still use.
+ *
+ *     computed:           --c-------------
+ *     draft(proposer):    ----computed----   (when the proposer has answered)
+ */
+export const draft =
+  (proposer: ProposerSlot, { k = 4, adapt = true }: DraftOptions = {}): Slot<Computed, Computed> =>
+  (context) => {
+    if (!Number.isInteger(k) || k < 1) {
+      throw new RxllmError('RXLLM_OPTION_INVALID', `k: ${k} is not a whole number of at least 1.`, { param: 'k' });
+    }
+    const { propose, retain } = proposer(context);
+    const lengths = new DraftLengths(k);
+    const limit = contextLimit(context);
+    /** The drafts of the step before, and where in the sequence they were to stand. */
+    let before: readonly (readonly [Sequence, from: number, readonly TokenId[]])[] = [];
+
+    const usable = ({ params, tokens, promptLength }: Sequence) =>
+      Math.min(promptLength + params.maxTokens, limit) - tokens.length - 1;
+
+    return concatMap((step) => {
+      retain(new Set(context.running.filter((sequence) => !step.preempted.includes(sequence))));
+      // One that came back and found less in memory than it was planned with has more to compute first.
+      const decoding = step.rows
+        .filter((row) => row.kind === 'decode' && completes(row))
+        .map(({ sequence }) => sequence);
+      for (const [sequence, from, drafted] of before) {
+        // A text that has ended was cut, and says nothing of what was drafted behind its end.
+        if (sequence.phase === 'finished') continue;
+        const gained = sequence.tokens.slice(from);
+        const differs = drafted.findIndex((id, i) => id !== gained[i]);
+        const accepted = differs === -1 ? drafted.length : differs;
+        lengths.saw(sequence, Math.min(drafted.length, accepted + 1), accepted);
+      }
+      before = [];
+      if (decoding.length === 0) return of(step);
+
+      const drafting: DraftStep = {
+        index: step.index,
+        now: step.now,
+        hasPrefill: decoding.length < step.rows.length,
+        decoding,
+      };
+      const planned = adapt ? lengths.plan(drafting) : decoding.map(() => k);
+      const requests = decoding
+        .map((sequence, i) => ({ sequence, count: Math.min(planned[i]!, usable(sequence)) }))
+        .filter(({ count }) => count > 0);
+      const finish = (proposed: ReadonlyMap<SequenceId, Draft>): Computed => {
+        const drafts = new Map<SequenceId, Draft>();
+        for (const { sequence, count } of requests) {
+          const found = proposed.get(sequence.id);
+          if (found === undefined || found.tokens.length === 0) continue;
+          drafts.set(sequence.id, { ...found, tokens: found.tokens.slice(0, count) });
+        }
+        const tokensOf = ({ id }: Sequence) => drafts.get(id)?.tokens ?? [];
+        before = decoding.filter(({ id }) => drafts.has(id)).map((one) => [one, one.tokens.length, tokensOf(one)]);
+        lengths.took(
+          drafting,
+          decoding.map((sequence) => tokensOf(sequence).length),
+        );
+        return { ...step, drafts };
+      };
+      return requests.length === 0 ? of(finish(new Map())) : propose(requests).pipe(map(finish));
+    });
+  };

@@ -1,0 +1,87 @@
+import { concatMap, map, of } from 'rxjs';
+import type {
+  Computed,
+  Draft,
+  EngineContext,
+  Reservation,
+  Sequence,
+  SequenceId,
+  Slot,
+  TokenId,
+  TokenLogprobs,
+} from '../core/contracts/index.ts';
+import { samplerOf } from '../core/sampling/sampler-of.ts';
+import { verifyDraft } from '../core/speculation/verify-draft.ts';
+import { forwardRows } from './forward-rows.ts';
+
+/**
+ * Runs the newest token of every decoding sequence and what was drafted behind it through the model, all in one pass, and
+ * decides how much of each draft stands (speculative sampling). A row without a draft is left to `sample`, as behind
+ * `decodeStep`. Drafts take no memory from others: where there is no room they are cut, and what falls gives its blocks back.
+ *
+ *     computed: --c-------------
+ *     verify(): ----computed----   (after the forward pass)
+ */
+export const verify = (): Slot<Computed, Computed> => (context) =>
+  concatMap((step) => {
+    const rows = step.rows.filter((row) => row.kind === 'decode');
+    if (rows.length === 0) return of({ ...step, drafts: new Map() });
+    const { drafts, reservations } = makeRoom(step, context);
+    const logits = new Map(step.logits);
+    return forwardRows(rows, { reservations }, context, (id, found) => logits.set(id, found), drafts).pipe(
+      map(() => {
+        const accepted = new Map<SequenceId, readonly TokenId[]>();
+        const logprobs = new Map<SequenceId, readonly TokenLogprobs[]>();
+        for (const { sequence } of rows) {
+          const draft = drafts.get(sequence.id);
+          if (draft === undefined) continue;
+          const samples = decide(sequence, draft, logits.get(sequence.id)!, context);
+          logits.delete(sequence.id);
+          // The last one has no keys and values yet; of a cancelled sequence only its own token counts.
+          context.kv.truncate(sequence, sequence.computed + Math.max(1, samples.length));
+          if (samples.length === 0) continue;
+          accepted.set(
+            sequence.id,
+            samples.map(({ id }) => id),
+          );
+          const told = samples.flatMap((sample) => (sample.logprobs ? [sample.logprobs] : []));
+          if (told.length > 0) logprobs.set(sequence.id, told);
+        }
+        return { ...step, logits, drafts, accepted, logprobs };
+      }),
+    );
+  });
+
+/** The drafts that there is room for, and where their rows may write. */
+function makeRoom(step: Computed, { kv }: EngineContext) {
+  const drafts = new Map<SequenceId, Draft>();
+  const reservations = new Map<SequenceId, Reservation>(step.reservations);
+  for (const { sequence, newTokens } of step.rows) {
+    const draft = step.drafts.get(sequence.id);
+    if (draft === undefined) continue;
+    for (let count = draft.tokens.length; count > 0; count--) {
+      // The block that the row's own token goes to is the sequence's alone by now, so nothing is left to copy.
+      const reservation = kv.reserve(sequence, newTokens + count);
+      if (reservation === undefined) continue;
+      reservations.set(sequence.id, reservation);
+      drafts.set(sequence.id, { ...draft, tokens: draft.tokens.slice(0, count) });
+      break;
+    }
+  }
+  return { drafts, reservations };
+}
+
+/** None of a sequence that was cancelled meanwhile. */
+function decide(sequence: Sequence, draft: Draft, logits: Float32Array, context: EngineContext) {
+  const { params, tokens, promptLength, phase } = sequence;
+  if (phase === 'cancelled') return [];
+  const { eosIds } = context.model.tokenizer;
+  return verifyDraft({
+    sampler: samplerOf(sequence, context),
+    draft,
+    logits,
+    tokens,
+    promptLength,
+    ends: (id) => params.stopTokenIds.includes(id) || (!params.ignoreEos && eosIds.has(id)),
+  });
+}
