@@ -1,4 +1,4 @@
-import { BehaviorSubject, timer } from 'rxjs';
+import { BehaviorSubject, map, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { at, virtualEngine, words } from '../../test/support/virtual-engine.ts';
 import type { EngineOptions, GenerateRequest, KvSlot } from '../core/contracts/index.ts';
@@ -8,6 +8,7 @@ import { type ContinuousBatchingOptions, continuousBatching } from '../core/sche
 import { staticBatching } from '../core/scheduling/static-batching.ts';
 import { allocateBlocks } from '../operators/allocate-blocks.ts';
 import { schedule } from '../operators/schedule.ts';
+import { tokenize } from '../operators/tokenize.ts';
 
 /** That many blocks of 4 tokens, the trash block not counted. */
 const blocks = (count: number) => pagedBlocks({ blockSize: 4, blocks: count + 1 });
@@ -101,6 +102,35 @@ describe('continuous batching', () => {
       { prompt: 'm', params: { maxTokens: 2 } },
     ]);
     expect(texts).toEqual(['RXLLM_CONTEXT_LENGTH_EXCEEDED', 'no length:no']);
+  });
+
+  it('ends only the request for which no token can be chosen', async () => {
+    const nothing = new Map(Array.from({ length: 32 }, (_, id) => [id, Number.NaN] as const));
+    const batch = await virtualEngine(
+      {},
+      {
+        schedule: schedule(continuousBatching()),
+        kv: blocks(8),
+        // The bounds of the parameters keep infinite logits out.
+        tokenize: (context) => (request$) =>
+          tokenize()(context)(request$).pipe(
+            map((sequence) =>
+              sequence.id === 'sick' ? { ...sequence, params: { ...sequence.params, logitBias: nothing } } : sequence,
+            ),
+          ),
+      },
+    );
+    let used = -1;
+    batch.engine.stats$.subscribe(({ blocksUsed }) => {
+      used = blocksUsed;
+    });
+    const texts = run(batch, [
+      { prompt: 'abc', params: { maxTokens: 4 } },
+      { id: 'sick', prompt: 'm', from: 2 },
+      { prompt: 'x', params: { maxTokens: 2 } },
+    ]);
+    expect(texts).toEqual(['defg length:defg', 'RXLLM_RUNTIME_FAILED', 'yz length:yz']);
+    expect(used).toBe(0);
   });
 
   it('preempts the newest when memory is short, and resumes it without a token shown twice', async () => {

@@ -20,7 +20,7 @@ interface Route {
 export interface Requests {
   /** Cold: a subscription is an arrival, unsubscribing is its cancel. */
   stream(request: GenerateRequest): Observable<TokenEvent>;
-  /** Hands a settled step's events to their readers. */
+  /** Hands a settled step's events, and the errors of single sequences, to their readers. */
   deliver(step: Settled): void;
   /** A step failed: what was running in it ends with the error. */
   fail(error: unknown): void;
@@ -129,8 +129,9 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
 
   return {
     stream,
-    deliver: ({ events }) => {
+    deliver: ({ events, failed }) => {
       for (const [id, toSend] of events) send(id, toSend);
+      for (const [id, error] of failed) routes.get(id)?.reader.error(error);
     },
     fail: (error) => {
       // A paused sequence had no row in it.

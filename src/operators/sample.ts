@@ -3,7 +3,8 @@ import type { Computed, Sampled, Sequence, SequenceId, Slot, TokenId, TokenLogpr
 import { createSampler, type Sampler } from '../core/sampling/sampler.ts';
 
 /**
- * Chooses the next token of each row that has logits, with the request's own parameters and seeded generator.
+ * Chooses the next token of each row that has logits, with the request's own parameters and seeded generator. A row for
+ * which none can be chosen is among the `failed`; its neighbours go on.
  *
  *     computed: --c--------
  *     sample(): --sampled--
@@ -22,13 +23,18 @@ export const sample = (): Slot<Computed, Sampled> => (context) => {
   return map((step) => {
     const produced = new Map<SequenceId, readonly TokenId[]>(step.accepted);
     const logprobs = new Map<SequenceId, readonly TokenLogprobs[]>();
+    const failed = new Map<SequenceId, unknown>();
     for (const { sequence } of step.rows) {
       const logits = step.logits.get(sequence.id);
       if (logits === undefined || sequence.phase === 'cancelled') continue;
-      const chosen = samplerOf(sequence).sample(logits, sequence.tokens, sequence.promptLength);
-      produced.set(sequence.id, [chosen.id]);
-      if (chosen.logprobs) logprobs.set(sequence.id, [chosen.logprobs]);
+      try {
+        const chosen = samplerOf(sequence).sample(logits, sequence.tokens, sequence.promptLength);
+        produced.set(sequence.id, [chosen.id]);
+        if (chosen.logprobs) logprobs.set(sequence.id, [chosen.logprobs]);
+      } catch (error) {
+        failed.set(sequence.id, error);
+      }
     }
-    return { ...step, produced, logprobs };
+    return { ...step, produced, logprobs, failed };
   });
 };

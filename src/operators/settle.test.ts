@@ -84,6 +84,14 @@ describe('settle', () => {
     expect([context.running, context.kv.used]).toEqual([[], 0]);
   });
 
+  it('drops what failed without a word, and gives its blocks back', () => {
+    const context = operatorContext(testScheduler());
+    const sick = runningSequence(context);
+    context.kv.reserve(sick, 3);
+    const { events, ended } = run(context, { rows: [prefillRow(sick)], failed: new Map([[sick.id, new Error()]]) });
+    expect([[...events], ended, context.running, context.kv.used]).toEqual([[], [], [], 0]);
+  });
+
   it('puts preempted and deferred sequences in front of the queue, by arrival', () => {
     const context = operatorContext(testScheduler());
     const waiting = runningSequence(context);

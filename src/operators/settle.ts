@@ -13,8 +13,8 @@ import type {
 import { sweep } from '../core/scheduling/sweep.ts';
 
 /**
- * Applies the step: lengths advance, preempted sequences go back to the queue, finished and cancelled ones leave and
- * give their blocks back, and what readers should hear becomes events.
+ * Applies the step: lengths advance, preempted sequences go back to the queue, finished, failed and cancelled ones leave
+ * and give their blocks back, and what readers should hear becomes events.
  *
  *     worded:   --w--------
  *     settle(): --settled--
@@ -24,6 +24,8 @@ export const settle = (): Slot<Worded, Settled> => (context) =>
     const events = new Map<SequenceId, readonly TokenEvent[]>();
     for (const row of step.rows) {
       const { sequence, newTokens } = row;
+      // Nothing more is to be told of it but its error, and that goes past the events.
+      if (step.failed.has(sequence.id)) sequence.phase = 'cancelled';
       if (context.kv.pool.layout !== 'none') sequence.computed += newTokens;
       const ids = step.produced.get(sequence.id) ?? [];
       sequence.tokens.push(...ids);

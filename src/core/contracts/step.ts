@@ -72,6 +72,8 @@ export interface Computed extends Allocated {
 export interface Sampled extends Computed {
   readonly produced: ReadonlyMap<SequenceId, readonly TokenId[]>;
   readonly logprobs: ReadonlyMap<SequenceId, readonly TokenLogprobs[]>;
+  /** Why no token could be chosen: settle takes these sequences out, and each one's reader alone hears its error. */
+  readonly failed: ReadonlyMap<SequenceId, unknown>;
 }
 /** Text per produced token, which `stop` may cut or hold back until it is safe to show. */
 export interface Worded extends Sampled {
