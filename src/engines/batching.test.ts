@@ -1,7 +1,7 @@
 import { BehaviorSubject, map, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { at, virtualEngine, words } from '../../test/support/virtual-engine.ts';
-import type { EngineOptions, GenerateRequest, KvSlot } from '../core/contracts/index.ts';
+import { at, virtualEngine, word, words } from '../../test/support/virtual-engine.ts';
+import type { EngineOptions, GenerateRequest, KvSlot, TokenEvent } from '../core/contracts/index.ts';
 import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
 import { pagedBlocks } from '../core/memory/paged-blocks.ts';
 import { type ContinuousBatchingOptions, continuousBatching } from '../core/scheduling/continuous-batching.ts';
@@ -152,6 +152,28 @@ describe('continuous batching', () => {
       's1:d1',
       '',
     ]);
+  });
+
+  it('ends a request at its deadline, and all at the close, though they are admitted and put back at each step', async () => {
+    const batch = await virtualEngine(
+      { delayMs: 2 },
+      { schedule: schedule(continuousBatching()), kv: contiguousSlots({ slots: 1 }) },
+    );
+    const { engine, scheduler } = batch;
+    const seen: string[] = [];
+    scheduler.run(() => {
+      const note = (id: string) => (event: TokenEvent) => {
+        if (event.type === 'finished') seen.push(`${scheduler.now()} ${id} ${word(event)}`);
+      };
+      const params = { maxTokens: 20 };
+      engine.stream({ prompt: 'a', params }).subscribe(note('a'));
+      // In the middle of a pass, and between two.
+      engine.stream({ prompt: 'm', params, deadlineMs: 5 }).subscribe(note('m'));
+      engine.stream({ prompt: 'n', params, deadlineMs: 6 }).subscribe(note('n'));
+      engine.stream({ prompt: 'o', params }).subscribe(note('o'));
+      timer(11, scheduler).subscribe(() => void engine.close());
+    });
+    expect(seen).toEqual(['6 m abort:', '6 n abort:', '12 a abort:bcde', '12 o abort:']);
   });
 
   it('preempts by priority, and admits by it', async () => {

@@ -1,4 +1,4 @@
-import { firstValueFrom, mergeMap, take, tap, timer, toArray } from 'rxjs';
+import { delay, firstValueFrom, mergeMap, take, tap, timer, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { scriptedEngine } from '../../test/support/scripted-engine.ts';
 import { letters } from '../../test/support/toy-model.ts';
@@ -6,6 +6,7 @@ import { at, virtualEngine, word, words } from '../../test/support/virtual-engin
 import type { EngineStats, StagedRecipe } from '../core/contracts/index.ts';
 import { oneAtATime } from '../core/scheduling/one-at-a-time.ts';
 import { schedule } from '../operators/schedule.ts';
+import { tokenize } from '../operators/tokenize.ts';
 
 describe('an engine', () => {
   it('answers a request token by token, a step each', async () => {
@@ -242,6 +243,17 @@ describe('an engine as a Promise', () => {
     await expect(firstValueFrom(runner.forward(runner.calls[0]!))).rejects.toMatchObject({
       code: 'RXLLM_RUNTIME_FAILED',
     });
+  });
+
+  it('refuses a request whose tokenizer was still at work when it closed', async () => {
+    const { engine } = await scriptedEngine(
+      {},
+      {},
+      { tokenize: (context) => (request$) => tokenize()(context)(request$.pipe(delay(5))) },
+    );
+    const request = engine.generate('abc', 3);
+    await engine.close();
+    await expect(request).rejects.toMatchObject({ code: 'RXLLM_ENGINE_CLOSED' });
   });
 
   it('gives everything back after 1,000 requests cancelled at random moments', async () => {

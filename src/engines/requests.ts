@@ -35,7 +35,12 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
   const routes = new Map<SequenceId, Route>();
   let closed = false;
 
+  const refuseIfClosed = () => {
+    if (closed) throw new RxllmError('RXLLM_ENGINE_CLOSED', 'The engine is closed; start another.');
+  };
+
   const enqueue = (sequence: Sequence, reader: Subscriber<TokenEvent>) => {
+    refuseIfClosed();
     if (routes.has(sequence.id)) {
       throw new RxllmError('RXLLM_INVALID_REQUEST', `id: a request "${sequence.id}" is under way; give another id.`, {
         param: 'id',
@@ -104,7 +109,7 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
 
   const stream = (request: GenerateRequest) =>
     new Observable<TokenEvent>((reader) => {
-      if (closed) throw new RxllmError('RXLLM_ENGINE_CLOSED', 'The engine is closed; start another.');
+      refuseIfClosed();
       const life = new Subscription();
       life.add(
         of(request)

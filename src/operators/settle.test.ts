@@ -107,6 +107,19 @@ describe('settle', () => {
     expect(context.running).toEqual([]);
   });
 
+  it('ends those that got a finish while they were preempted or deferred', () => {
+    const context = operatorContext(testScheduler());
+    const [victim, newcomer] = [runningSequence(context), runningSequence(context)];
+    victim.finish = newcomer.finish = 'abort';
+    const { events, ended } = run(context, { preempted: [victim], deferred: [newcomer] });
+    expect(ended).toEqual([victim, newcomer]);
+    expect([...events.values()].map(([event, ...more]) => [event?.type, more])).toEqual([
+      ['finished', []],
+      ['finished', []],
+    ]);
+    expect([context.running, context.waiting]).toEqual([[], []]);
+  });
+
   it('is well behaved', () => {
     expectWellBehaved((scheduler) => settle()(operatorContext(scheduler)), emptyStep());
   });

@@ -34,7 +34,7 @@ export const settle = (): Slot<Worded, Settled> => (context) =>
     }
     requeue(step.deferred, context);
     requeue(step.preempted, context);
-    for (const { id, phase } of step.preempted) if (phase !== 'cancelled') events.set(id, [{ type: 'preempted' }]);
+    for (const sequence of step.preempted) if (staysOn(sequence)) events.set(sequence.id, [{ type: 'preempted' }]);
     const ended = [...step.ended, ...sweep(context)];
     for (const sequence of ended) {
       events.set(sequence.id, [...(events.get(sequence.id) ?? []), finished(sequence)]);
@@ -42,9 +42,12 @@ export const settle = (): Slot<Worded, Settled> => (context) =>
     return { ...step, ended, events };
   });
 
-/** In front of the queue, by arrival; who was cancelled meanwhile stays for the sweep. */
+/** It was neither cancelled nor given a `finish` while the step ran. */
+const staysOn = ({ phase, finish }: Sequence): boolean => phase !== 'cancelled' && finish === undefined;
+
+/** In front of the queue, by arrival; who does not stay is left to the sweep, which does not look into the queue. */
 function requeue(sequences: readonly Sequence[], { running, waiting }: EngineContext): void {
-  const returning = sequences.filter(({ phase }) => phase !== 'cancelled');
+  const returning = sequences.filter(staysOn);
   returning.sort((a, b) => a.arrivedAt - b.arrivedAt);
   for (const sequence of returning) {
     if (sequence.phase === 'running') sequence.phase = 'waiting';
