@@ -1,9 +1,11 @@
-import { delay, firstValueFrom, mergeMap, take, tap, timer, toArray } from 'rxjs';
+import { BehaviorSubject, delay, firstValueFrom, mergeMap, take, tap, timer, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { scriptedEngine } from '../../test/support/scripted-engine.ts';
 import { letters } from '../../test/support/toy-model.ts';
 import { at, virtualEngine, word, words } from '../../test/support/virtual-engine.ts';
 import type { EngineStats, StagedRecipe } from '../core/contracts/index.ts';
+import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
+import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
 import { oneAtATime } from '../core/scheduling/one-at-a-time.ts';
 import { schedule } from '../operators/schedule.ts';
 import { tokenize } from '../operators/tokenize.ts';
@@ -163,6 +165,45 @@ describe('an engine', () => {
       // Still in the queue when its time is over.
       expectObservable(results(7, 'mno')).toBe('7ms (r|)', { r: 'abort:' });
     });
+  });
+
+  it.each([0, -5, Number.NaN, Number.POSITIVE_INFINITY])('refuses a deadline of %d ms', async (deadlineMs) => {
+    const { engine, runner } = await scriptedEngine();
+    await expect(firstValueFrom(engine.stream({ prompt: 'abc', deadlineMs }))).rejects.toMatchObject({
+      code: 'RXLLM_INVALID_REQUEST',
+      param: 'deadlineMs',
+    });
+    expect(runner.calls).toEqual([]);
+    await engine.close();
+  });
+
+  it('takes a deadline, and a pause, of months', async () => {
+    const { engine, runner } = await scriptedEngine(
+      {},
+      { maxPauseMs: Number.MAX_SAFE_INTEGER },
+      { schedule: schedule(continuousBatching()), kv: contiguousSlots() },
+    );
+    const demand$ = new BehaviorSubject(true);
+    const events$ = engine.stream({ prompt: 'abc', params: { maxTokens: 3 }, deadlineMs: 1e10, demand$ }).pipe(
+      tap((event) => {
+        if (event.type === 'token' && event.text === 'd') demand$.next(false);
+      }),
+      toArray(),
+    );
+    let steps = 0;
+    engine.stats$.subscribe(() => {
+      steps += 1;
+    });
+    const events = firstValueFrom(events$);
+    await engine.generate('m', 20);
+    const [passes, turns] = [runner.calls.length, steps];
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    // It may have planned once more before it fell asleep.
+    expect(steps).toBeLessThanOrEqual(turns + 1);
+    expect(runner.calls).toHaveLength(passes);
+    demand$.next(true);
+    expect((await events).map(word).at(-1)).toBe('length:def');
+    await engine.close();
   });
 
   it('refuses one request more than the queue holds, and the same id twice', async () => {

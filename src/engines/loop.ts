@@ -4,18 +4,16 @@ import {
   defer,
   EMPTY,
   merge,
-  NEVER,
   type Observable,
   of,
   repeat,
-  type SchedulerLike,
   Subject,
   share,
   take,
   tap,
-  timer,
 } from 'rxjs';
 import type { EngineContext, Settled, StagedRecipe } from '../core/contracts/index.ts';
+import { after } from './after.ts';
 import { compose } from './compose.ts';
 
 export interface Loop {
@@ -24,9 +22,6 @@ export interface Loop {
   /** Something changed that an empty plan may have waited for: an arrival, a cancel, a deadline. */
   wake(): void;
 }
-
-const alarm = (at: number, clock: SchedulerLike): Observable<unknown> =>
-  at === Number.POSITIVE_INFINITY ? NEVER : timer(Math.max(0, at - clock.now()), clock);
 
 /**
  * The one loop that all requests of an engine share. It turns while a plan has rows and sleeps otherwise.
@@ -45,7 +40,7 @@ export function createLoop(recipe: StagedRecipe, context: EngineContext, onError
   let wakeAt = Number.POSITIVE_INFINITY;
   // Every turn starts off the stack of the one before it, for a turn may be synchronous from end to end.
   const nextTurn = (): Observable<unknown> => {
-    const awaited: Observable<unknown> = awake ? of(undefined) : merge(wake$, alarm(wakeAt, clock));
+    const awaited: Observable<unknown> = awake ? of(undefined) : merge(wake$, after(wakeAt - clock.now(), clock));
     return awaited.pipe(take(1), concatMap(betweenSteps), take(1));
   };
   const turn$ = defer(() => {

@@ -1,4 +1,4 @@
-import { distinctUntilChanged, Observable, of, type Subscriber, Subscription, timer } from 'rxjs';
+import { distinctUntilChanged, Observable, of, type Subscriber, Subscription } from 'rxjs';
 import type {
   EngineContext,
   GenerateRequest,
@@ -10,6 +10,7 @@ import type {
 } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { finished } from '../operators/settle.ts';
+import { deadline } from './deadline.ts';
 
 interface Route {
   readonly sequence: Sequence;
@@ -110,6 +111,7 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
   const stream = (request: GenerateRequest) =>
     new Observable<TokenEvent>((reader) => {
       refuseIfClosed();
+      const overdue$ = deadline(request, options.clock);
       const life = new Subscription();
       life.add(
         of(request)
@@ -123,8 +125,7 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
               }
               life.add(() => cancel(sequence));
               life.add(request.demand$?.pipe(distinctUntilChanged()).subscribe((ready) => setReady(sequence, ready)));
-              if (request.deadlineMs === undefined) return;
-              life.add(timer(request.deadlineMs, options.clock).subscribe(() => abort(sequence)));
+              life.add(overdue$.subscribe(() => abort(sequence)));
             },
             error: (error: unknown) => reader.error(error),
           }),

@@ -17,7 +17,7 @@ export interface GenerateRequest {
   readonly params?: Partial<SamplingParams>;
   /** Lower runs earlier under the priority policy. */
   readonly priority?: number;
-  /** Milliseconds from arrival; past it the request ends with `abort`. */
+  /** Milliseconds from arrival, above 0; past it the request ends with `abort`. */
   readonly deadlineMs?: number;
   /** Prefix-cache blocks are shared only under the same salt. */
   readonly cacheSalt?: string;
