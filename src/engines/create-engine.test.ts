@@ -1,4 +1,4 @@
-import { BehaviorSubject, delay, firstValueFrom, mergeMap, take, tap, timer, toArray } from 'rxjs';
+import { BehaviorSubject, delay, firstValueFrom, map, mergeMap, take, tap, timer, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { scriptedEngine } from '../../test/support/scripted-engine.ts';
 import { letters } from '../../test/support/toy-model.ts';
@@ -141,17 +141,60 @@ describe('an engine', () => {
     const { engine, scheduler } = await virtualEngine({}, { meter: faulty });
     const seen: string[] = [];
     scheduler.run(() => {
-      words(engine.stream({ prompt: 'abc', params: { maxTokens: 1 } })).subscribe({
-        next: (text) => seen.push(text),
-        error: (error: Error) => seen.push(error.message),
-      });
+      for (const prompt of ['abc', 'x']) {
+        words(engine.stream({ prompt, params: { maxTokens: 1 } })).subscribe({
+          next: (text) => seen.push(text),
+          error: (error: Error) => seen.push(error.message),
+        });
+      }
       timer(10, scheduler).subscribe(() => {
         throws = false;
         words(engine.stream({ prompt: 'mn', params: { maxTokens: 1 } })).subscribe((text) => seen.push(text));
       });
     });
-    // The first had finished inside the step: it hears of that, for it is out of the batch.
-    expect(seen).toEqual(['queued', 'length:d', 'queued', 'prefill 2/2', 'o', 'length:o']);
+    // The first had finished inside the step: it hears of that, for it is out of the batch; so had the second in the next.
+    expect(seen).toEqual(['queued', 'queued', 'length:d', 'length:y', 'queued', 'prefill 2/2', 'o', 'length:o']);
+  });
+
+  it('ends what waits when no step can be planned, and sleeps', async () => {
+    const broken: StagedRecipe['schedule'] = () =>
+      map(() => {
+        throw new Error('faulty policy');
+      });
+    let turns = 0;
+    const { engine, scheduler } = await virtualEngine(
+      {},
+      {
+        schedule: (context) => (tick$) =>
+          tick$.pipe(
+            tap(() => turns++),
+            broken(context),
+          ),
+      },
+    );
+    const seen: string[] = [];
+    scheduler.run(() => {
+      for (const [frame, prompt] of [
+        [0, 'abc'],
+        [0, 'm'],
+        [50, 'x'],
+      ] as const) {
+        at(frame, words(engine.stream({ prompt })), scheduler).subscribe({
+          next: (text) => seen.push(text),
+          error: (error: Error) => seen.push(error.message),
+        });
+      }
+      timer(100, scheduler).subscribe(() => seen.push(`${turns} turns`));
+    });
+    expect(seen).toEqual(['queued', 'queued', 'faulty policy', 'faulty policy', 'queued', 'faulty policy', '4 turns']);
+    await engine.close();
+  });
+
+  it('refuses a budget that not every sequence could decode in', async () => {
+    await expect(scriptedEngine({}, { maxNumSeqs: 8, maxNumBatchedTokens: 4 })).rejects.toMatchObject({
+      code: 'RXLLM_OPTION_INVALID',
+      param: 'maxNumBatchedTokens',
+    });
   });
 
   it('ends a request at its deadline with what it has', async () => {

@@ -29,9 +29,9 @@ export interface Loop {
  *     wake:  --w-----------------w---
  *     step$: ----s--s--s---------s---   (sleeps after a step without rows)
  *
- * A stage that errors ends its step, not the loop: `onError` is told, and the next turn begins.
+ * A stage that errors ends its step, not the loop: `onError` is told, and says whether there is something new to plan.
  */
-export function createLoop(recipe: StagedRecipe, context: EngineContext, onError: (error: unknown) => void): Loop {
+export function createLoop(recipe: StagedRecipe, context: EngineContext, onError: (error: unknown) => boolean): Loop {
   const { clock, betweenSteps } = context.options;
   const wake$ = new Subject<void>();
   const stages = compose(recipe, context);
@@ -53,8 +53,10 @@ export function createLoop(recipe: StagedRecipe, context: EngineContext, onError
       wakeAt = step.wakeAt;
     }),
     catchError((error: unknown) => {
-      awake = true;
-      onError(error);
+      // To plan the same again would fail again.
+      wakeAt = Number.POSITIVE_INFINITY;
+      const changed = onError(error);
+      awake ||= changed;
       return EMPTY;
     }),
   );

@@ -23,8 +23,11 @@ export interface Requests {
   stream(request: GenerateRequest): Observable<TokenEvent>;
   /** Hands a settled step's events, and the errors of single sequences, to their readers. */
   deliver(step: Settled): void;
-  /** A step failed: what was running in it ends with the error. */
-  fail(error: unknown): void;
+  /**
+   * A step failed: what was running in it ends with the error, or, where nothing was and nothing had left, what
+   * waits and cannot be admitted. Returns whether anything ended.
+   */
+  fail(error: unknown): boolean;
   /** Refuses what comes from now on, and ends with `abort` what is under way. */
   close(): void;
 }
@@ -108,6 +111,13 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
     }
   };
 
+  const drop = (sequence: Sequence, from: Sequence[], error: unknown) => {
+    from.splice(from.indexOf(sequence), 1);
+    kv.free(sequence);
+    sequence.phase = 'finished';
+    routes.get(sequence.id)?.reader.error(error);
+  };
+
   const stream = (request: GenerateRequest) =>
     new Observable<TokenEvent>((reader) => {
       refuseIfClosed();
@@ -140,17 +150,16 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       for (const [id, error] of failed) routes.get(id)?.reader.error(error);
     },
     fail: (error) => {
-      // A paused sequence had no row in it.
-      for (const sequence of running.filter(({ phase }) => phase === 'running')) {
-        running.splice(running.indexOf(sequence), 1);
-        kv.free(sequence);
-        sequence.phase = 'finished';
-        routes.get(sequence.id)?.reader.error(error);
-      }
       // The events of those that had left were lost with the step.
-      for (const { sequence } of [...routes.values()]) {
-        if (sequence.phase === 'finished') send(sequence.id, [finished(sequence)]);
-      }
+      const left = [...routes.values()].filter(({ sequence }) => sequence.phase === 'finished');
+      for (const { sequence } of left) send(sequence.id, [finished(sequence)]);
+      // A paused sequence had no row in it, and keeps its place, unless it was about to leave.
+      const ran = running.filter(({ phase, finish }) => phase !== 'paused' || finish !== undefined);
+      for (const sequence of ran) drop(sequence, running, error);
+      if (left.length > 0 || ran.length > 0) return true;
+      const queued = waiting.filter(({ phase }) => phase === 'waiting');
+      for (const sequence of queued) drop(sequence, waiting, error);
+      return queued.length > 0;
     },
     close: () => {
       closed = true;
