@@ -1,4 +1,4 @@
-import { BehaviorSubject, map, timer } from 'rxjs';
+import { BehaviorSubject, concatMap, map, type Observable, of, throwError, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { at, virtualEngine, word, words } from '../../test/support/virtual-engine.ts';
 import type { EngineOptions, GenerateRequest, KvSlot, TokenEvent } from '../core/contracts/index.ts';
@@ -212,6 +212,36 @@ describe('continuous batching', () => {
       '33 slow length:defg',
     ]);
     expect(seen).toContain('5 fast length:nopqr');
+  });
+
+  it('goes on when the demand of a reader completes, and ends the request when it errors', async () => {
+    const batch = await continuous({ maxNumSeqs: 2 }, blocks(8));
+    const params = { maxTokens: 2 };
+    const seen: string[] = [];
+    let used = -1;
+    batch.engine.stats$.subscribe(({ blocksUsed }) => {
+      used = blocksUsed;
+    });
+    const broken = new Error('no demand');
+    batch.scheduler.run(() => {
+      const demands: Observable<boolean>[] = [
+        of(false),
+        throwError(() => broken),
+        timer(1, batch.scheduler).pipe(concatMap(() => throwError(() => broken))),
+      ];
+      for (const [i, demand$] of demands.entries()) {
+        words(batch.engine.stream({ prompt: 'abc', params, demand$ })).subscribe({
+          next: (text) => seen.push(`${i} ${text}`),
+          error: (error: unknown) => seen.push(`${i} ${error === broken}`),
+        });
+      }
+      words(batch.engine.stream({ prompt: 'm', params })).subscribe();
+    });
+    const of0 = ['0 queued', '0 prefill 3/3', '0 d', '0 e', '0 length:de'];
+    expect(seen.filter((line) => line.startsWith('0'))).toEqual(of0);
+    expect(seen.filter((line) => line.startsWith('1'))).toEqual(['1 queued', '1 true']);
+    expect(seen.filter((line) => line.startsWith('2'))).toEqual(['2 queued', '2 prefill 3/3', '2 d', '2 true']);
+    expect(used).toBe(0);
   });
 
   it.each(['waiting', 'prefill', 'decode', 'paused', 'preempted'] as const)(

@@ -134,7 +134,13 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
                 return reader.error(error);
               }
               life.add(() => cancel(sequence));
-              life.add(request.demand$?.pipe(distinctUntilChanged()).subscribe((ready) => setReady(sequence, ready)));
+              life.add(
+                request.demand$?.pipe(distinctUntilChanged()).subscribe({
+                  next: (ready) => setReady(sequence, ready),
+                  error: (error: unknown) => reader.error(error),
+                  complete: () => setReady(sequence, true),
+                }),
+              );
               life.add(overdue$.subscribe(() => abort(sequence)));
             },
             error: (error: unknown) => reader.error(error),

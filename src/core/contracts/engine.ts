@@ -24,7 +24,11 @@ export interface Engine {
   readonly pool: KvPool;
   /** The runner's, for people to read. */
   readonly description: string;
-  /** Cold: each subscription is one request; unsubscribing cancels it. */
+  /**
+   * Cold: each subscription is one request; unsubscribing cancels it. What throws in an operator behind it (`tap`, `map`)
+   * cancels it too. What throws in the `next` of a subscriber does not, for RxJS catches it there: each throw is reported
+   * as an uncaught exception (`config.onUnhandledError`), and the stream goes on.
+   */
   stream(request: GenerateRequest): Observable<TokenEvent>;
   /** `maxNewTokens` wins over `params.maxTokens`. An aborted signal rejects with its reason, an `AbortError`. */
   generate(

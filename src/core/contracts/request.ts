@@ -26,7 +26,9 @@ export interface GenerateRequest {
    * computed, and then computes only what differs. So `n` answers cost one prompt.
    */
   readonly forkOf?: SequenceId;
-  /** false while the reader is behind: its sequence pauses; absent: always ready. */
+  /**
+   * false while the reader is behind: its sequence pauses. Absent or completed: always ready. Its error ends the request.
+   */
   readonly demand$?: Observable<boolean>;
 }
 
