@@ -83,7 +83,7 @@ describe('what is refused', () => {
     [{ stream_options: { include_usage: true } }, 'stream_options', 'stream_options: set "stream": true with it.'],
     [{ temperature: '0.5' }, 'temperature', 'temperature: must be number.'],
     [{ temperature: -1 }, 'temperature', 'temperature: must be >= 0.'],
-    [{ repetition_penalty: 0 }, 'repetition_penalty', 'repetition_penalty: must be > 0.'],
+    [{ repetition_penalty: 0 }, 'repetition_penalty', 'repetition_penalty: must be >= 0.01.'],
     [{ max_tokens: 0 }, 'max_tokens', 'max_tokens: must be >= 1.'],
     [{ max_tokens: 1.5 }, 'max_tokens', 'max_tokens: must be integer.'],
     [{ n: 9 }, 'n', 'n: must be <= 8.'],

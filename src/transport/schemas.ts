@@ -24,7 +24,7 @@ const sampling = {
   min_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
   frequency_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
   presence_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
-  repetition_penalty: optional(Type.Number({ exclusiveMinimum: 0 })),
+  repetition_penalty: optional(Type.Number({ minimum: 0.01, maximum: 100 })),
   /** Token ids as strings, as JSON has it. */
   logit_bias: optional(
     Type.Record(Type.String({ pattern: '^\\d{1,9}$' }), Type.Number({ minimum: -100, maximum: 100 }), closed),

@@ -18,7 +18,7 @@ export interface GenerateRequest {
   readonly params?: Partial<SamplingParams>;
   /** Lower runs earlier under the priority policy. */
   readonly priority?: number;
-  /** Milliseconds from arrival; past it the request ends with `abort`. */
+  /** Milliseconds from arrival, above 0; past it the request ends with `abort`. */
   readonly deadlineMs?: number;
   /** Prefix-cache blocks are shared only under the same salt. */
   readonly cacheSalt?: string;
@@ -27,7 +27,9 @@ export interface GenerateRequest {
    * computed, and then computes only what differs. So `n` answers cost one prompt.
    */
   readonly forkOf?: SequenceId;
-  /** false while the reader is behind: its sequence pauses; absent: always ready. */
+  /**
+   * false while the reader is behind: its sequence pauses. Absent or completed: always ready. Its error ends the request.
+   */
   readonly demand$?: Observable<boolean>;
 }
 
