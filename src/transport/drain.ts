@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { BehaviorSubject, filter, firstValueFrom, type Observable, race, timer } from 'rxjs';
 import { RxllmError } from '../core/errors.ts';
+import { replyClosed } from './client-gone.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -22,7 +23,7 @@ export function addDraining(app: FastifyInstance): void {
       throw new RxllmError('RXLLM_ENGINE_CLOSED', 'The server is shutting down; send the request elsewhere.');
     }
     underWay$.next(underWay$.value + 1);
-    reply.raw.once('close', () => underWay$.next(underWay$.value - 1));
+    replyClosed(reply.raw).subscribe(() => underWay$.next(underWay$.value - 1));
   });
   app.decorate('draining$', draining$.asObservable());
   app.decorate('drain', async (graceMs: number) => {

@@ -1,0 +1,65 @@
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { fakeEngine, type Step, say } from '../../test/support/fake-engine.ts';
+import { buildServer, type ServerOptions } from './server.ts';
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function serve(script: () => Iterable<Step>, options?: ServerOptions) {
+  const engine = fakeEngine(script);
+  const app = buildServer({ engine: () => engine }, options);
+  const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
+  closing.push(() => app.close());
+  const connection = () => {
+    const socket = connect(Number(port), '127.0.0.1');
+    closing.push(() => socket.destroy());
+    return socket;
+  };
+  return { engine, app, connection };
+}
+
+function post(fields: object = {}, headers = ''): string {
+  const body = JSON.stringify({ prompt: 'hi', ...fields });
+  const length = `Content-Type: application/json\r\nContent-Length: ${body.length}`;
+  return `POST /v1/completions HTTP/1.1\r\nHost: x\r\n${headers}${length}\r\n\r\n${body}`;
+}
+
+/** All that comes until `mark` has come. */
+async function readUntil(socket: Socket, mark: string): Promise<string> {
+  let text = '';
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+    text += chunk;
+    if (text.includes(mark)) break;
+  }
+  return text;
+}
+
+describe('pipelined requests', () => {
+  it('are cancelled with their connection, those too whose reply has not begun', async () => {
+    const { engine, app, connection } = await serve(() => [{ type: 'hang' }]);
+    const socket = connection();
+    socket.write(post() + post({ stream: true }) + post());
+    await vi.waitFor(() => expect(engine.active).toBe(3));
+    socket.destroy();
+    await vi.waitFor(() => expect(engine.cancelled).toBe(3));
+    // Nothing is under way any more, else this would wait for the hour.
+    await app.drain(3_600_000);
+  });
+
+  it('put one listener on their socket, and take it away', async () => {
+    const { engine, app, connection } = await serve(() => [{ type: 'wait', ms: 20 }, ...say(['ok'])]);
+    const accepted = new Promise<Socket>((resolve) => app.server.once('connection', resolve));
+    const socket = connection();
+    const listeners = async () => (await accepted).listenerCount('close');
+    const before = await listeners();
+    socket.write(post().repeat(4));
+    await vi.waitFor(() => expect(engine.requests).toHaveLength(4));
+    expect(await listeners()).toBeLessThanOrEqual(before + 2);
+    socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
+    await readUntil(socket, '"status":"ok"');
+    await vi.waitFor(async () => expect(await listeners()).toBe(before));
+  });
+});
