@@ -63,3 +63,30 @@ describe('pipelined requests', () => {
     await vi.waitFor(async () => expect(await listeners()).toBe(before));
   });
 });
+
+describe('an upgrade that is no WebSocket', () => {
+  const h2c = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQ\r\n';
+
+  it('is ignored: the request is answered over HTTP/1.1, and the connection goes on', async () => {
+    const { connection, engine } = await serve(() => say(['ok']));
+    const socket = connection();
+    socket.write(`GET /health HTTP/1.1\r\nHost: x\r\n${h2c}\r\n`);
+    expect(await readUntil(socket, '"status":"ok"')).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+    const request = post({ prompt: 'a long one' }, h2c);
+    // The body comes in two parts, the second after the upgrade was ignored.
+    socket.write(request.slice(0, -9));
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    socket.write(request.slice(-9));
+    expect(await readUntil(socket, '"object":"text_completion"')).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+    expect(engine.requests.map(({ prompt }) => prompt)).toEqual(['a long one']);
+  });
+
+  it('waits for the replies in front of it', async () => {
+    const { connection, engine } = await serve(() => [{ type: 'wait', ms: 30 }, ...say(['ok'])]);
+    const socket = connection();
+    socket.write(`${post()}${post({ n: 2 }, h2c).repeat(2)}GET /health HTTP/1.1\r\nHost: x\r\n\r\n`);
+    const replies = await readUntil(socket, '"status":"ok"');
+    expect(replies.match(/"object":"text_completion"/g)).toHaveLength(3);
+    expect(engine.requests).toHaveLength(5);
+  });
+});
