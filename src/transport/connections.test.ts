@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { fakeEngine, type Step, say } from '../../test/support/fake-engine.ts';
 import { buildServer, type ServerOptions } from './server.ts';
@@ -88,5 +89,49 @@ describe('an upgrade that is no WebSocket', () => {
     const replies = await readUntil(socket, '"status":"ok"');
     expect(replies.match(/"object":"text_completion"/g)).toHaveLength(3);
     expect(engine.requests).toHaveLength(5);
+  });
+});
+
+describe('what never becomes a request', () => {
+  const errorIn = (reply: string) => JSON.parse(reply.slice(reply.indexOf('{'))).error;
+
+  it.each([
+    ['no HTTP', 'HELLO\r\n\r\n', 400, 'RXLLM_INVALID_REQUEST'],
+    ['two lengths', post({}, 'Content-Length: 3\r\n'), 400, 'RXLLM_INVALID_REQUEST'],
+    ['a header beyond 16 KiB', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}`, 431, 'headers_too_large'],
+  ])('%s', async (_name, sent, status, code) => {
+    const { connection } = await serve(() => say(['ok']));
+    const socket = connection();
+    socket.write(sent);
+    const reply = await text(socket);
+    expect(reply).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*\r\nConnection: close\r\n`));
+    expect(errorIn(reply)).toMatchObject({ type: 'invalid_request_error', param: null, code });
+  });
+
+  it('is a body that does not come: 408', async () => {
+    const { app, connection, engine } = await serve(() => say(['ok']));
+    expect(app.server.requestTimeout).toBe(30_000);
+    const accepted = new Promise<Socket>((resolve) => app.server.once('connection', resolve));
+    const socket = connection();
+    socket.write(post().slice(0, -4));
+    const late = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    app.server.emit('clientError', late, await accepted);
+    const reply = await text(socket);
+    expect(reply).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/);
+    expect(errorIn(reply)).toMatchObject({ code: 'request_timeout' });
+    expect(engine.requests).toEqual([]);
+  });
+
+  it('does not hold up the shutdown, and is refused when it comes after all', async () => {
+    const { app, connection, engine } = await serve(() => say(['ok']));
+    const requested = new Promise((resolve) => app.server.once('request', resolve));
+    const socket = connection();
+    const request = post();
+    socket.write(request.slice(0, -4));
+    await requested;
+    await app.drain(3_600_000);
+    socket.write(request.slice(-4));
+    expect(errorIn(await text(socket))).toMatchObject({ code: 'RXLLM_ENGINE_CLOSED' });
+    expect(engine.requests).toEqual([]);
   });
 });
