@@ -24,7 +24,7 @@ import {
   number,
   quantization,
 } from './options.ts';
-import { recordedEngine } from './recorded-engine.ts';
+import { checkRecordable, recordedEngine } from './recorded-engine.ts';
 import { runServer } from './run-server.ts';
 
 type Limits = Pick<EngineOptions, 'maxModelLen' | 'maxQueue' | 'maxNumSeqs' | 'maxNumBatchedTokens'>;
@@ -74,8 +74,11 @@ export function addServe(program: Command): void {
     .action(serve);
 }
 
+const warn = (message: string) => void process.stderr.write(`warning: ${message}\n`);
+
 async function serve(options: ServeOptions): Promise<void> {
-  const { engine, host, port, apiKey, grace } = options;
+  const { engine, host, port, apiKey, grace, record } = options;
+  if (record !== undefined) checkRecordable(record);
   await runServer({
     start: engineStarter(options),
     engine,
@@ -123,7 +126,7 @@ function engineStarter(options: ServeOptions): (name: string) => Promise<Engine>
     const engine =
       file === undefined
         ? await createEngine({ ...recipe, ...changes }, await model, given)
-        : await recordedEngine(file, { ...findStages(name), ...changes }, await model, given);
+        : await recordedEngine(file, { ...findStages(name), ...changes }, await model, given, warn);
     if (blockSize === undefined || started > 1 || engine.pool.layout === 'paged') return engine;
     await engine.close();
     throw new RxllmError('RXLLM_OPTION_INVALID', `blockSize: the cache of ${name} has no blocks; leave it out.`, {

@@ -145,6 +145,30 @@ describe('a metered engine', () => {
     expect(await value(`num_requests_waiting{${labels}}`)).toBeUndefined();
   });
 
+  it('shows the newer of two engines of the same name, and still does when the older is closed', async () => {
+    const stats = { running: 0, paused: 0, blocksUsed: 0, blocksTotal: 9, promptTokensPerS: 0, outputTokensPerS: 0 };
+    const [older$, newer$] = [new Subject<EngineStats>(), new Subject<EngineStats>()];
+    const send = (to$: Subject<EngineStats>, waiting: number) =>
+      to$.next({ ...stats, waiting, prefixCache: { queries: 1, hits: 0 }, step: 1 });
+    const engines = [older$, newer$].map((stats$) => ({ ...fakeEngine(() => []), stats$ }));
+    const instruments = createInstruments();
+    let serving = engines[0];
+    const source = meteredSource({ engine: () => serving }, instruments);
+    const waiting = async () => (await instruments.waiting.get()).values.map(({ value }) => value);
+    source.engine();
+    send(older$, 3);
+    serving = engines[1];
+    source.engine();
+    expect(await waiting()).toEqual([0]);
+    send(newer$, 2);
+    send(older$, 5);
+    expect(await waiting()).toEqual([2]);
+    older$.complete();
+    expect(await waiting()).toEqual([2]);
+    newer$.complete();
+    expect(await waiting()).toEqual([]);
+  });
+
   it('is the same engine each time, and lets go of it', () => {
     const { engine, source, stats$ } = metered(() => []);
     expect(source.engine()).toBe(engine);
