@@ -262,6 +262,34 @@ describe('an engine', () => {
     expect(codes).toEqual(['RXLLM_QUEUE_FULL', 'RXLLM_INVALID_REQUEST']);
   });
 
+  it('takes an id again as soon as its request has ended, and while one that was cancelled still runs', async () => {
+    const { engine, scheduler } = await virtualEngine({
+      fail: (call) => (call === 3 ? new Error('no memory') : undefined),
+    });
+    const seen: string[] = [];
+    scheduler.run(() => {
+      const request = engine.stream({ id: 'x', prompt: 'abc', params: { maxTokens: 2 } });
+      const ask = (then: () => void, isCancelled = false) => {
+        const subscription = request.subscribe({
+          next: (event) => {
+            if (event.type === 'token' || event.type === 'finished') seen.push(word(event));
+            if (!isCancelled || event.type !== 'token') return;
+            subscription.unsubscribe();
+            then();
+          },
+          error: ({ code }: { code: string }) => {
+            seen.push(code);
+            then();
+          },
+          complete: then,
+        });
+      };
+      // Whole, cancelled at its first token, failed in its first pass, whole.
+      ask(() => ask(() => ask(() => ask(() => seen.push('end'))), true));
+    });
+    expect(seen).toEqual(['d', 'e', 'length:de', 'd', 'RXLLM_RUNTIME_FAILED', 'd', 'e', 'length:de', 'end']);
+  });
+
   it('lets a reader take as much as it wants', async () => {
     const { engine, scheduler, runner } = await virtualEngine();
     scheduler.run(({ expectObservable }) => {
