@@ -1,12 +1,27 @@
-import { BehaviorSubject, delay, firstValueFrom, map, mergeMap, take, tap, timer, toArray } from 'rxjs';
+import {
+  BehaviorSubject,
+  concatMap,
+  delay,
+  EMPTY,
+  firstValueFrom,
+  map,
+  mergeMap,
+  of,
+  repeat,
+  take,
+  tap,
+  timer,
+  toArray,
+} from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { scriptedEngine } from '../../test/support/scripted-engine.ts';
 import { letters } from '../../test/support/toy-model.ts';
 import { at, virtualEngine, word, words } from '../../test/support/virtual-engine.ts';
-import type { EngineStats, StagedRecipe } from '../core/contracts/index.ts';
+import type { Computed, EngineStats, StagedRecipe } from '../core/contracts/index.ts';
 import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
 import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
 import { oneAtATime } from '../core/scheduling/one-at-a-time.ts';
+import { decodeStep } from '../operators/decode-step.ts';
 import { schedule } from '../operators/schedule.ts';
 import { tokenize } from '../operators/tokenize.ts';
 
@@ -154,6 +169,34 @@ describe('an engine', () => {
     });
     // The first had finished inside the step: it hears of that, for it is out of the batch; so had the second in the next.
     expect(seen).toEqual(['queued', 'queued', 'length:d', 'length:y', 'queued', 'prefill 2/2', 'o', 'length:o']);
+  });
+
+  it.each([
+    ['no step', (_: Computed) => EMPTY],
+    ['several steps', (step: Computed) => of(step, step)],
+    ['several steps without an end', (step: Computed) => of(step).pipe(repeat())],
+  ])('ends the requests of a stage that gives %s', async (_, give) => {
+    let isFaulty = true;
+    const { engine } = await scriptedEngine(
+      {},
+      { maxNumSeqs: 2 },
+      {
+        schedule: schedule(continuousBatching()),
+        kv: contiguousSlots(),
+        decode: (context) => (step$) =>
+          step$.pipe(
+            decodeStep()(context),
+            concatMap((step) => (isFaulty ? give(step) : of(step))),
+          ),
+      },
+    );
+    const requests = ['abc', 'm'].map((prompt) => engine.generate(prompt, 5));
+    for (const result of await Promise.allSettled(requests)) {
+      expect(result).toMatchObject({ status: 'rejected', reason: { code: 'RXLLM_RECIPE_INVALID' } });
+    }
+    isFaulty = false;
+    expect(await engine.generate('x', 2)).toMatchObject({ text: 'yz' });
+    await engine.close();
   });
 
   it('ends what waits when no step can be planned, and sleeps', async () => {
