@@ -4,6 +4,7 @@ import {
   delay,
   EMPTY,
   firstValueFrom,
+  ignoreElements,
   map,
   mergeMap,
   of,
@@ -196,6 +197,12 @@ describe('an engine', () => {
     }
     isFaulty = false;
     expect(await engine.generate('x', 2)).toMatchObject({ text: 'yz' });
+    await engine.close();
+  });
+
+  it('refuses a request of which its tokenizer makes nothing', async () => {
+    const { engine } = await scriptedEngine({}, {}, { tokenize: () => ignoreElements() });
+    await expect(engine.generate('abc', 1)).rejects.toMatchObject({ code: 'RXLLM_RECIPE_INVALID' });
     await engine.close();
   });
 

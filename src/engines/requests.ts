@@ -1,4 +1,4 @@
-import { distinctUntilChanged, Observable, of, type Subscriber, Subscription } from 'rxjs';
+import { distinctUntilChanged, Observable, of, type Subscriber, Subscription, throwIfEmpty } from 'rxjs';
 import type {
   EngineContext,
   GenerateRequest,
@@ -139,7 +139,7 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       const life = new Subscription();
       life.add(
         of(request)
-          .pipe(tokenize)
+          .pipe(tokenize, throwIfEmpty(noSequence))
           .subscribe({
             next: (sequence) => {
               try {
@@ -186,6 +186,10 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       for (const { sequence } of [...routes.values()]) abort(sequence);
     },
   };
+}
+
+function noSequence(): RxllmError {
+  return new RxllmError('RXLLM_RECIPE_INVALID', 'The tokenize stage gave no sequence for a request.');
 }
 
 export function queueFull(waiting: number): RxllmError {
