@@ -1,12 +1,28 @@
-import { BehaviorSubject, delay, firstValueFrom, map, mergeMap, take, tap, timer, toArray } from 'rxjs';
+import {
+  BehaviorSubject,
+  concatMap,
+  delay,
+  EMPTY,
+  firstValueFrom,
+  ignoreElements,
+  map,
+  mergeMap,
+  of,
+  repeat,
+  take,
+  tap,
+  timer,
+  toArray,
+} from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { scriptedEngine } from '../../test/support/scripted-engine.ts';
 import { letters } from '../../test/support/toy-model.ts';
 import { at, virtualEngine, word, words } from '../../test/support/virtual-engine.ts';
-import type { EngineStats, StagedRecipe } from '../core/contracts/index.ts';
+import type { Computed, EngineStats, StagedRecipe } from '../core/contracts/index.ts';
 import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
 import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
 import { oneAtATime } from '../core/scheduling/one-at-a-time.ts';
+import { decodeStep } from '../operators/decode-step.ts';
 import { schedule } from '../operators/schedule.ts';
 import { tokenize } from '../operators/tokenize.ts';
 
@@ -156,6 +172,40 @@ describe('an engine', () => {
     expect(seen).toEqual(['queued', 'queued', 'length:d', 'length:y', 'queued', 'prefill 2/2', 'o', 'length:o']);
   });
 
+  it.each([
+    ['no step', (_: Computed) => EMPTY],
+    ['several steps', (step: Computed) => of(step, step)],
+    ['several steps without an end', (step: Computed) => of(step).pipe(repeat())],
+  ])('ends the requests of a stage that gives %s', async (_, give) => {
+    let isFaulty = true;
+    const { engine } = await scriptedEngine(
+      {},
+      { maxNumSeqs: 2 },
+      {
+        schedule: schedule(continuousBatching()),
+        kv: contiguousSlots(),
+        decode: (context) => (step$) =>
+          step$.pipe(
+            decodeStep()(context),
+            concatMap((step) => (isFaulty ? give(step) : of(step))),
+          ),
+      },
+    );
+    const requests = ['abc', 'm'].map((prompt) => engine.generate(prompt, 5));
+    for (const result of await Promise.allSettled(requests)) {
+      expect(result).toMatchObject({ status: 'rejected', reason: { code: 'RXLLM_RECIPE_INVALID' } });
+    }
+    isFaulty = false;
+    expect(await engine.generate('x', 2)).toMatchObject({ text: 'yz' });
+    await engine.close();
+  });
+
+  it('refuses a request of which its tokenizer makes nothing', async () => {
+    const { engine } = await scriptedEngine({}, {}, { tokenize: () => ignoreElements() });
+    await expect(engine.generate('abc', 1)).rejects.toMatchObject({ code: 'RXLLM_RECIPE_INVALID' });
+    await engine.close();
+  });
+
   it('ends what waits when no step can be planned, and sleeps', async () => {
     const broken: StagedRecipe['schedule'] = () =>
       map(() => {
@@ -260,6 +310,34 @@ describe('an engine', () => {
       at(200, engine.stream({ id: 'x', prompt: 'a', params: { maxTokens: 1 } }), scheduler).subscribe({ error });
     });
     expect(codes).toEqual(['RXLLM_QUEUE_FULL', 'RXLLM_INVALID_REQUEST']);
+  });
+
+  it('takes an id again as soon as its request has ended, and while one that was cancelled still runs', async () => {
+    const { engine, scheduler } = await virtualEngine({
+      fail: (call) => (call === 3 ? new Error('no memory') : undefined),
+    });
+    const seen: string[] = [];
+    scheduler.run(() => {
+      const request = engine.stream({ id: 'x', prompt: 'abc', params: { maxTokens: 2 } });
+      const ask = (then: () => void, isCancelled = false) => {
+        const subscription = request.subscribe({
+          next: (event) => {
+            if (event.type === 'token' || event.type === 'finished') seen.push(word(event));
+            if (!isCancelled || event.type !== 'token') return;
+            subscription.unsubscribe();
+            then();
+          },
+          error: ({ code }: { code: string }) => {
+            seen.push(code);
+            then();
+          },
+          complete: then,
+        });
+      };
+      // Whole, cancelled at its first token, failed in its first pass, whole.
+      ask(() => ask(() => ask(() => ask(() => seen.push('end'))), true));
+    });
+    expect(seen).toEqual(['d', 'e', 'length:de', 'd', 'RXLLM_RUNTIME_FAILED', 'd', 'e', 'length:de', 'end']);
   });
 
   it('lets a reader take as much as it wants', async () => {

@@ -3,6 +3,7 @@ import {
   concatMap,
   defer,
   EMPTY,
+  map,
   merge,
   type Observable,
   of,
@@ -11,8 +12,10 @@ import {
   share,
   take,
   tap,
+  toArray,
 } from 'rxjs';
 import type { EngineContext, Settled, StagedRecipe } from '../core/contracts/index.ts';
+import { RxllmError } from '../core/errors.ts';
 import { after } from './after.ts';
 import { compose } from './compose.ts';
 
@@ -29,7 +32,7 @@ export interface Loop {
  *     wake:  --w-----------------w---
  *     step$: ----s--s--s---------s---   (sleeps after a step without rows)
  *
- * A stage that errors ends its step, not the loop: `onError` is told, and says whether there is something new to plan.
+ * A stage that errors, or gives no step or several, ends its step, not the loop: `onError` is told, and says whether there is something new to plan.
  */
 export function createLoop(recipe: StagedRecipe, context: EngineContext, onError: (error: unknown) => boolean): Loop {
   const { clock, betweenSteps } = context.options;
@@ -48,6 +51,10 @@ export function createLoop(recipe: StagedRecipe, context: EngineContext, onError
     return of({ index: index++, now: clock.now() });
   }).pipe(
     stages,
+    // A second step is enough to know, and the stages may never end.
+    take(2),
+    toArray(),
+    map(onlyStep),
     tap((step) => {
       awake ||= step.rows.length > 0 || step.preempted.length > 0;
       wakeAt = step.wakeAt;
@@ -70,4 +77,12 @@ export function createLoop(recipe: StagedRecipe, context: EngineContext, onError
       wake$.next();
     },
   };
+}
+
+function onlyStep([step, ...more]: readonly Settled[]): Settled {
+  if (step !== undefined && more.length === 0) return step;
+  throw new RxllmError(
+    'RXLLM_RECIPE_INVALID',
+    `The stages gave ${step === undefined ? 'no step' : 'several steps'} for one tick. Each stage must give one for one.`,
+  );
 }

@@ -1,4 +1,4 @@
-import { distinctUntilChanged, Observable, of, type Subscriber, Subscription } from 'rxjs';
+import { distinctUntilChanged, Observable, of, type Subscriber, Subscription, throwIfEmpty } from 'rxjs';
 import type {
   EngineContext,
   GenerateRequest,
@@ -82,8 +82,13 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
     wake();
   };
 
+  /** Before its reader hears the last of it, for that one may ask again at once under the same id. */
+  const forget = (sequence: Sequence) => {
+    if (routes.get(sequence.id)?.sequence === sequence) routes.delete(sequence.id);
+  };
+
   const cancel = (sequence: Sequence) => {
-    routes.delete(sequence.id);
+    forget(sequence);
     if (sequence.phase !== 'finished') leave(sequence, 'cancelled');
   };
 
@@ -104,18 +109,27 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
   };
 
   const send = (id: SequenceId, events: readonly TokenEvent[]) => {
-    const reader = routes.get(id)?.reader;
+    const route = routes.get(id);
+    if (route === undefined) return;
     for (const event of events) {
-      reader?.next(event);
-      if (event.type === 'finished') reader?.complete();
+      if (event.type === 'finished') forget(route.sequence);
+      route.reader.next(event);
+      if (event.type === 'finished') route.reader.complete();
     }
+  };
+
+  const sendError = (id: SequenceId, error: unknown) => {
+    const route = routes.get(id);
+    if (route === undefined) return;
+    forget(route.sequence);
+    route.reader.error(error);
   };
 
   const drop = (sequence: Sequence, from: Sequence[], error: unknown) => {
     from.splice(from.indexOf(sequence), 1);
     kv.free(sequence);
     sequence.phase = 'finished';
-    routes.get(sequence.id)?.reader.error(error);
+    sendError(sequence.id, error);
   };
 
   const stream = (request: GenerateRequest) =>
@@ -125,7 +139,7 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       const life = new Subscription();
       life.add(
         of(request)
-          .pipe(tokenize)
+          .pipe(tokenize, throwIfEmpty(noSequence))
           .subscribe({
             next: (sequence) => {
               try {
@@ -153,7 +167,7 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
     stream,
     deliver: ({ events, failed }) => {
       for (const [id, toSend] of events) send(id, toSend);
-      for (const [id, error] of failed) routes.get(id)?.reader.error(error);
+      for (const [id, error] of failed) sendError(id, error);
     },
     fail: (error) => {
       // The events of those that had left were lost with the step.
@@ -172,6 +186,10 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       for (const { sequence } of [...routes.values()]) abort(sequence);
     },
   };
+}
+
+function noSequence(): RxllmError {
+  return new RxllmError('RXLLM_RECIPE_INVALID', 'The tokenize stage gave no sequence for a request.');
 }
 
 export function queueFull(waiting: number): RxllmError {

@@ -28,8 +28,8 @@ describe('size', () => {
     expect(kv.total).toBe(3);
   });
 
-  test('too little memory for one region says how much it takes', () => {
-    expect(() => contiguousSlots()(model, fakeOptions({ kvCacheMemoryMiB: 2, maxModelLen: 4097 }))).toThrow(
+  test.each([{}, { slots: 1 }])('too little memory for one region says how much it takes: %j', (given) => {
+    expect(() => contiguousSlots(given)(model, fakeOptions({ kvCacheMemoryMiB: 2, maxModelLen: 4097 }))).toThrow(
       expect.objectContaining({
         code: 'RXLLM_OPTION_INVALID',
         param: 'kvCacheMemoryMiB',
@@ -38,6 +38,20 @@ describe('size', () => {
           'Raise kvCacheMemoryMiB or lower maxModelLen.',
       }),
     );
+  });
+
+  test('more memory than there is is refused before it is asked for', () => {
+    expect(() => create(1e10)).toThrow(
+      expect.objectContaining({
+        code: 'RXLLM_OPTION_INVALID',
+        param: 'slots',
+        message: expect.stringMatching(
+          /^slots: a KV cache of 10000000000 × 8 tokens takes 39062500 MiB, and this machine has \d+ MiB in all\. Lower/,
+        ),
+      }),
+    );
+    const options = fakeOptions({ maxNumSeqs: 1e9, kvCacheMemoryMiB: 1e9 });
+    expect(() => contiguousSlots()(model, options)).toThrow(expect.objectContaining({ param: 'kvCacheMemoryMiB' }));
   });
 
   test.each([0, -1, 1.5, Number.NaN])('slots: %d is refused', (slots) => {

@@ -1,5 +1,6 @@
 import type { EngineOptions, KvAllocator, KvPool, KvSlot, Model, Reservation, Sequence } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
+import { checkCount, checkMemory } from './check-size.ts';
 import { BYTES_PER_MIB, kvBytesPerToken } from './kv-bytes.ts';
 import { NO_PREFIX_CACHE } from './no-cache.ts';
 
@@ -11,10 +12,20 @@ export interface ContiguousSlotsOptions {
 /**
  * One region of `maxModelLen` tokens a sequence, whatever its length: simple and fast, and wasteful for short
  * sequences (the limit that paged blocks lift).
- * @throws RxllmError `RXLLM_OPTION_INVALID` when not even one region fits.
+ * @throws RxllmError `RXLLM_OPTION_INVALID` when not even one region fits, or there is less memory than they take.
  */
 export function contiguousSlots({ slots }: ContiguousSlotsOptions = {}): KvSlot {
-  return (model, options) => new ContiguousSlots(slots ?? slotsThatFit(model, options), options.maxModelLen);
+  return (model, options) => {
+    const { maxModelLen } = options;
+    const fitting = slotsThatFit(model, options);
+    if (slots === undefined) {
+      checkMemory('kvCacheMemoryMiB', { blocks: fitting, blockSize: maxModelLen }, model);
+      return new ContiguousSlots(fitting, maxModelLen);
+    }
+    checkCount('slots', slots, 1);
+    checkMemory('slots', { blocks: slots, blockSize: maxModelLen }, model);
+    return new ContiguousSlots(slots, maxModelLen);
+  };
 }
 
 function slotsThatFit(model: Model, { kvCacheMemoryMiB, maxModelLen, maxNumSeqs }: EngineOptions): number {
@@ -35,11 +46,6 @@ class ContiguousSlots implements KvAllocator {
   readonly #holders: (Sequence | undefined)[];
 
   constructor(slots: number, maxModelLen: number) {
-    if (!Number.isSafeInteger(slots) || slots < 1) {
-      throw new RxllmError('RXLLM_OPTION_INVALID', `slots must be an integer of at least 1, not ${slots}.`, {
-        param: 'slots',
-      });
-    }
     this.pool = { layout: 'contiguous', blocks: slots, blockSize: maxModelLen };
     this.#holders = new Array<Sequence | undefined>(slots).fill(undefined);
   }

@@ -5,6 +5,7 @@ import type { KvAllocator, Sequence } from '../contracts/index.ts';
 import { loadConfigAndWeights } from '../model/load-model.ts';
 import { contiguousSlots } from './contiguous-slots.ts';
 import { pagedBlocks } from './paged-blocks.ts';
+import { prefixCached } from './prefix-cached.ts';
 
 /** 512 bytes a token: a block of 16 takes 8 KiB. */
 const model = fakeModel({ layers: 2, kvHeads: 2, headDim: 16 });
@@ -47,9 +48,25 @@ describe('size', () => {
     ['blockSize', { blockSize: 1.5 }],
     ['blocks', { blocks: 1 }],
     ['blocks', { blocks: Number.NaN }],
+    ['blocks', { blocks: 1e12 }],
   ])('%s: %j is refused', (param, options) => {
-    expect(() => pagedBlocks(options)(model, fakeOptions())).toThrow(
-      expect.objectContaining({ code: 'RXLLM_OPTION_INVALID', param }),
+    const refusal = expect.objectContaining({ code: 'RXLLM_OPTION_INVALID', param });
+    expect(() => pagedBlocks(options)(model, fakeOptions())).toThrow(refusal);
+    expect(() => prefixCached(options)(model, fakeOptions())).toThrow(refusal);
+  });
+
+  test.each([1e7, 1e9])('a cache of %d MiB is refused where it would be taken, before it is asked for', (mebibytes) => {
+    const options = fakeOptions({ kvCacheMemoryMiB: mebibytes });
+    expect(pagedBlocks()(model, options).pool.blocks).toBe(1 + 4 * 4);
+    expect(() => prefixCached()(model, options)).toThrow(
+      expect.objectContaining({ code: 'RXLLM_OPTION_INVALID', param: 'kvCacheMemoryMiB' }),
+    );
+  });
+
+  test('not more blocks than a Set can hold', () => {
+    const tiny = fakeModel({ layers: 1, kvHeads: 1, headDim: 2 });
+    expect(() => pagedBlocks({ blocks: 2 ** 24 + 1, blockSize: 1 })(tiny, fakeOptions())).toThrow(
+      'blocks: 16777217 blocks are more than 16777216.',
     );
   });
 

@@ -11,6 +11,7 @@ import type {
 } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
 import { BlockPool } from './block-pool.ts';
+import { checkCount, checkMemory } from './check-size.ts';
 import { BYTES_PER_MIB, kvBytesPerToken } from './kv-bytes.ts';
 import { NO_PREFIX_CACHE } from './no-cache.ts';
 
@@ -25,15 +26,28 @@ export interface PagedBlocksOptions {
  * Blocks of `blockSize` tokens that a sequence takes as it grows, found through its block table (PagedAttention, Kwon et
  * al., 2023): what a sequence wastes is less than a block, whatever `maxModelLen` is. Forked sequences share the blocks
  * of their prompt, and one that writes to a shared block gets a copy of it first.
- * @throws RxllmError `RXLLM_OPTION_INVALID` when not even one block fits.
+ * @throws RxllmError `RXLLM_OPTION_INVALID` when not even one block fits, or there is less memory than they take.
  */
 export function pagedBlocks({ blocks, ...given }: PagedBlocksOptions = {}): KvSlot {
   return (model, options) => {
     const { blockSize = options.blockSize } = given;
     checkCount('blockSize', blockSize, 1);
     const useful = 1 + options.maxNumSeqs * Math.ceil(options.maxModelLen / blockSize);
-    return new PagedBlocks(blocks ?? Math.min(useful, blocksThatFit(model, options, blockSize)), blockSize, options);
+    const fitting = blocks ?? Math.min(useful, blocksThatFit(model, options, blockSize));
+    checkBlocks(fitting, blockSize, model, blocks === undefined ? 'kvCacheMemoryMiB' : 'blocks');
+    return new PagedBlocks(fitting, blockSize, options);
   };
+}
+
+/** The free list is a Set, which has at most so many entries. */
+const MOST_BLOCKS = 2 ** 24;
+
+/** `param` is the option that their number comes from. */
+export function checkBlocks(blocks: number, blockSize: number, model: Model, param: string): void {
+  checkCount('blocks', blocks, 2);
+  checkMemory(param, { blocks, blockSize }, model);
+  if (blocks <= MOST_BLOCKS) return;
+  throw new RxllmError('RXLLM_OPTION_INVALID', `${param}: ${blocks} blocks are more than ${MOST_BLOCKS}.`, { param });
 }
 
 export function blocksThatFit({ config }: Model, { kvCacheMemoryMiB }: EngineOptions, blockSize: number): number {
@@ -46,13 +60,6 @@ export function blocksThatFit({ config }: Model, { kvCacheMemoryMiB }: EngineOpt
       `${Math.ceil((2 * bytesPerBlock) / BYTES_PER_MIB)} MiB. Raise kvCacheMemoryMiB or lower blockSize.`,
     { param: 'kvCacheMemoryMiB' },
   );
-}
-
-export function checkCount(param: string, value: number, least: number): void {
-  if (Number.isSafeInteger(value) && value >= least) return;
-  throw new RxllmError('RXLLM_OPTION_INVALID', `${param} must be an integer of at least ${least}, not ${value}.`, {
-    param,
-  });
 }
 
 /** The beginning of a sequence that is in memory already. */
@@ -71,7 +78,6 @@ export class PagedBlocks implements KvAllocator {
   protected readonly holders = new Set<Sequence>();
 
   constructor(blocks: number, blockSize: number, { maxModelLen }: EngineOptions) {
-    checkCount('blocks', blocks, 2);
     this.pool = { layout: 'paged', blocks, blockSize };
     this.blocks = new BlockPool(blocks, (block) => this.forget(block));
     this.maxSequenceTokens = Math.min(maxModelLen, this.total * blockSize);

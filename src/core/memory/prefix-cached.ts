@@ -1,6 +1,7 @@
 import type { BlockId, EngineOptions, KvSlot, PrefixCacheStats, Sequence, TokenId } from '../contracts/index.ts';
 import { type BlockHash, blockHash } from './block-hash.ts';
-import { blocksThatFit, checkCount, type Found, PagedBlocks, type PagedBlocksOptions } from './paged-blocks.ts';
+import { checkCount } from './check-size.ts';
+import { blocksThatFit, checkBlocks, type Found, PagedBlocks, type PagedBlocksOptions } from './paged-blocks.ts';
 
 export interface PrefixCachedOptions extends PagedBlocksOptions {
   /** Default: `blockHash`. */
@@ -12,13 +13,15 @@ export interface PrefixCachedOptions extends PagedBlocksOptions {
  * begins like an earlier one shares its blocks (vLLM's automatic prefix caching). A block keeps what it holds when it is
  * given back, until the least recently used one is needed; a sequence's tail is before its head in that order, so that
  * leaves go first. Takes all of `kvCacheMemoryMiB`, unless `blocks` says otherwise.
- * @throws RxllmError `RXLLM_OPTION_INVALID` when not even one block fits.
+ * @throws RxllmError `RXLLM_OPTION_INVALID` when not even one block fits, or there is less memory than they take.
  */
 export function prefixCached({ blocks, hash = blockHash, ...given }: PrefixCachedOptions = {}): KvSlot {
   return (model, options) => {
     const { blockSize = options.blockSize } = given;
     checkCount('blockSize', blockSize, 1);
-    return new PrefixCached(blocks ?? blocksThatFit(model, options, blockSize), blockSize, options, hash);
+    const fitting = blocks ?? blocksThatFit(model, options, blockSize);
+    checkBlocks(fitting, blockSize, model, blocks === undefined ? 'kvCacheMemoryMiB' : 'blocks');
+    return new PrefixCached(fitting, blockSize, options, hash);
   };
 }
 

@@ -91,6 +91,7 @@ describe('parseConfig', () => {
   it.each([
     [{ vocab_size: '512' }, 'config.json: vocab_size must be integer, found "512"'],
     [{ num_hidden_layers: 0 }, 'config.json: num_hidden_layers must be >= 1, found 0'],
+    [{ num_hidden_layers: 1e7 }, 'config.json: num_hidden_layers must be <= 1024, found 10000000'],
     [{ hidden_size: null }, 'config.json: hidden_size is missing'],
     [{ num_key_value_heads: 3 }, 'num_attention_heads (4) must be a multiple of num_key_value_heads (3)'],
     [{ hidden_size: 66 }, 'hidden_size (66) must be a multiple of num_attention_heads (4)'],

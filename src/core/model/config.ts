@@ -10,7 +10,8 @@ const size = Type.Integer({ minimum: 1 });
 const rope = Type.Optional(Type.Record(Type.String(), Type.Unknown()));
 
 const configSchema = Type.Object({
-  num_hidden_layers: size,
+  // Each is nodes of a graph that is written before any weight is looked for.
+  num_hidden_layers: Type.Integer({ minimum: 1, maximum: 1024 }),
   hidden_size: size,
   intermediate_size: size,
   num_attention_heads: size,
