@@ -73,6 +73,18 @@ describe('the program itself, on the embedded model', () => {
     }
   }
 
+  it('names the option of prompts that are longer than the context', async () => {
+    const error = await createProgram()
+      .parseAsync(['bench', 'offline', '--prompt-len', 'uniform:8-4000'], { from: 'user' })
+      .catch((reason: unknown) => reason);
+    let stderr = '';
+    const code = reportError(error, (message) => {
+      stderr += message;
+    });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^error: --prompt-len: prompts of 4000 tokens .* context has 2048\.\n$/);
+  });
+
   it('offline, one prompt', async () => {
     const { stdout, results } = await bench('offline', '--runs', '2', '--warmup', '1', '--max-tokens', '4');
     expect(stdout).toMatch(/kv-cache — offline \(in process\)\n.*─\n {2}Req\/s {11}: \d+\.\d\d\n/);

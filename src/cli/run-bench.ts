@@ -17,6 +17,7 @@ import {
   withSeeds,
 } from '../bench/workload.ts';
 import type { Model } from '../core/contracts/index.ts';
+import { RxllmError } from '../core/errors.ts';
 import { loadModel } from '../core/model/load-model.ts';
 import { createRandom } from '../core/sampling/random.ts';
 
@@ -130,7 +131,12 @@ async function makeWorkload(options: BenchOptions, { config, tokenizer }: Model)
   const { workload: file, maxTokens, requests = 64, requestRate: rate = 'inf' } = options;
   const { promptLen: promptLength = { type: 'fixed', value: 128 } } = options;
   const { outputLen: outputLength = { type: 'fixed', value: maxTokens } } = options;
-  const { vocab } = config;
+  const { vocab, maxPositions } = config;
+  const longest = promptLength.type === 'fixed' ? promptLength.value : promptLength.max;
+  if (file === undefined && longest >= maxPositions) {
+    const message = `--prompt-len: prompts of ${longest} tokens leave no room for an answer; the model's context has ${maxPositions}.`;
+    throw new RxllmError('RXLLM_OPTION_INVALID', message, { param: 'promptLen' });
+  }
   const { eosIds } = tokenizer;
   const workload = file
     ? await readWorkload(file, maxTokens)

@@ -71,7 +71,7 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
 /** What the pool can give out: block 0 of a paged one is for padding. */
 function memory({ layout, blocks, blockSize }: KvPool): string {
   const usable = layout === 'paged' ? blocks - 1 : blocks;
-  const unit = layout === 'paged' ? 'blocks' : 'regions';
+  const unit = `${layout === 'paged' ? 'block' : 'region'}${usable === 1 ? '' : 's'}`;
   return `${usable} ${unit} of ${blockSize} tokens: ${usable * blockSize} tokens`;
 }
 
