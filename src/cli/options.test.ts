@@ -62,3 +62,22 @@ it('prints help with code 0', async () => {
   expect(code).toBe(0);
   expect(stderr).toMatch(/--max-tokens <number> +tokens to generate at most \(default: 1024\)/);
 });
+
+describe('what a model or an engine does not allow is told before the server listens', () => {
+  it.each([
+    [['--max-model-len', '5000'], '--max-model-len: 5000 is not a whole number from 1 to 2048.'],
+    [['--block-size', '8'], '--block-size: the cache of kv-cache has no blocks; leave it out.'],
+    [['--engine', 'paged-attention', '--block-size', '4000'], '--block-size: 4000 is not a whole number from 1 to'],
+    [['--engine', 'baseline', '--record', 'x'], '--engine: "baseline" is one box, without steps to record'],
+  ])('%j', async (args, message) => {
+    const error = await createProgram()
+      .parseAsync(['serve', '--port', '0', ...args], { from: 'user' })
+      .catch((reason: unknown) => reason);
+    let stderr = '';
+    const code = reportError(error, (text) => {
+      stderr += text;
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain(`error: ${message}`);
+  });
+});

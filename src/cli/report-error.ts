@@ -10,6 +10,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   maxNumSeqs: '--max-num-seqs',
   maxNumBatchedTokens: '--max-num-batched-tokens',
   prompt: '--prompt',
+  engine: '--engine',
 };
 
 /** Something that went wrong outside the program, told in one line. */

@@ -32,7 +32,12 @@ export async function runServer(run: ServerRun): Promise<void> {
   const { start, engine: first, host, port, apiKey, graceMs, stop$, print } = run;
   const engines = createEngineHost(start);
   const names = allEngines.map(({ recipe }) => recipe.name);
-  const app = buildServer(engines, { admin: { names, swap: engines.swap }, ...(apiKey !== undefined && { apiKey }) });
+  const swap = async (name: string) => {
+    const engine = await engines.swap(name);
+    print(`Now serving with ${engine.name}.`);
+    return engine;
+  };
+  const app = buildServer(engines, { admin: { names, swap }, ...(apiKey !== undefined && { apiKey }) });
   const address = await listen(app, host, port);
   // Listened for from now on, so that a signal while the model is loading is not lost.
   const stopped = firstValueFrom(stop$);
