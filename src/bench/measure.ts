@@ -22,6 +22,11 @@ export interface Comparison {
   readonly ratios: Readonly<Record<string, Ratio | undefined>>;
 }
 
+/** Told of each part that is done, and of each run of an engine. */
+export interface Watch extends Pick<Progress, 'advance'> {
+  readonly ran?: (engine: string) => void;
+}
+
 type Figures<T> = Readonly<Record<string, (turn: T) => number>>;
 
 export interface PromptJob {
@@ -41,10 +46,10 @@ const RUN_FIGURES: Figures<Run> = {
 export async function measurePrompt(
   contestants: readonly Contestant[],
   { request, runs, warmup }: PromptJob,
-  { advance }: Pick<Progress, 'advance'>,
+  { advance, ran }: Watch,
 ): Promise<Measured<BenchStats>> {
   await warmUp(contestants, request, warmup);
-  const turns = contestants.map(({ name, run }) => ({ name, run: () => run(request) }));
+  const turns = contestants.map(({ name, run }) => ({ name, run: told(name, () => run(request), ran) }));
   return measured(contestants, await alternate(turns, runs, advance), toBenchStats, RUN_FIGURES);
 }
 
@@ -77,15 +82,23 @@ const LOAD_FIGURES: Figures<Records> = {
 export async function measureLoad(
   contestants: readonly Contestant[],
   { workload: { requests }, runs, warmup, goodput, ...options }: LoadJob,
-  { advance }: Pick<Progress, 'advance'>,
+  { advance, ran }: Watch,
 ): Promise<Measured<LoadStats>> {
   await warmUp(contestants, requests[0]!, warmup);
   const turns = contestants.map(({ name, client }) => ({
     name,
-    run: () => lastValueFrom(load(client, requests, options).pipe(tap(advance), toArray())),
+    run: told(name, () => lastValueFrom(load(client, requests, options).pipe(tap(advance), toArray())), ran),
   }));
   return measured(contestants, await alternate(turns, runs), (rounds) => toLoadStats(rounds, goodput), LOAD_FIGURES);
 }
+
+const told =
+  <T>(engine: string, run: () => Promise<T>, ran: Watch['ran']): (() => Promise<T>) =>
+  async () => {
+    const result = await run();
+    ran?.(engine);
+    return result;
+  };
 
 /** Pages in the weights, fills caches, lets V8 compile; what it takes is not counted. */
 async function warmUp(contestants: readonly Contestant[], request: BenchRequest, times: number): Promise<void> {

@@ -66,17 +66,31 @@ describe('the program itself, on the embedded model', () => {
       });
       const exited = once(child, 'exit');
       const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
-      expect({ stderr, code: (await exited)[0] }).toEqual({ stderr: '', code: 0 });
-      return { stdout, results: JSON.parse(await readFile(file, 'utf8')) };
+      expect({ stderr, code: (await exited)[0] }).toMatchObject({ code: 0 });
+      return { stdout, stderr, results: JSON.parse(await readFile(file, 'utf8')) };
     } finally {
       await rm(directory, { recursive: true });
     }
   }
 
+  it('names the option of prompts that are longer than the context', async () => {
+    const error = await createProgram()
+      .parseAsync(['bench', 'offline', '--prompt-len', 'uniform:8-4000'], { from: 'user' })
+      .catch((reason: unknown) => reason);
+    let stderr = '';
+    const code = reportError(error, (message) => {
+      stderr += message;
+    });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^error: --prompt-len: prompts of 4000 tokens .* context has 2048\.\n$/);
+  });
+
   it('offline, one prompt', async () => {
-    const { stdout, results } = await bench('offline', '--runs', '2', '--warmup', '1', '--max-tokens', '4');
+    const { stdout, stderr, results } = await bench('offline', '--runs', '2', '--warmup', '1', '--max-tokens', '4');
     expect(stdout).toMatch(/kv-cache — offline \(in process\)\n.*─\n {2}Req\/s {11}: \d+\.\d\d\n/);
     expect(stdout).toContain('Tokens out      : 4 (avg over 2 runs)');
+    const done = [1, 2].map((run) => `run ${run} of 2 is done: kv-cache\n`);
+    expect(stderr).toBe(`offline: kv-cache: 2 runs × 1 request × up to 4 tokens\n${done.join('')}`);
     expect(results).toMatchObject({
       command: expect.stringContaining('rxllm bench offline --runs 2'),
       mode: 'offline',
@@ -94,9 +108,17 @@ describe('the program itself, on the embedded model', () => {
 
   it('online, a load on its own server', async () => {
     const load = ['--requests', '3', '--prompt-len', 'uniform:4-8', '--output-len', '3', '--warmup', '0'];
-    const { stdout, results } = await bench('online', ...load, '--request-rate', '200', '--goodput', 'e2e:60000');
+    const { stdout, stderr, results } = await bench(
+      'online',
+      ...load,
+      '--request-rate',
+      '200',
+      '--goodput',
+      'e2e:60000',
+    );
     expect(stdout).toContain('kv-cache — online (HTTP), random tokens × 3\n');
     expect(stdout).toContain('Requests        : 3 completed, 0 cancelled, 0 failed\n');
+    expect(stderr).toBe('online: kv-cache: 1 run × 3 requests × up to 3 tokens\nrun 1 of 1 is done: kv-cache\n');
     expect(results).toMatchObject({
       request_rate: 200,
       seed: 0,

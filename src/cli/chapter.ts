@@ -32,7 +32,12 @@ export function addChapter(program: Command): void {
 function chapterFiles(chapter: number, step: string): string[] {
   const folders = existsSync(CHAPTERS) ? readdirSync(CHAPTERS) : [];
   const folder = folders.find((name) => name.startsWith(`ch${String(chapter).padStart(2, '0')}-`));
-  if (folder === undefined) throw new CliError(`there is no chapter ${chapter} here; chapters run from a checkout.`);
+  if (folder === undefined) {
+    const there = folders.flatMap((name) => /^ch(\d\d)-/.exec(name)?.[1] ?? []).map(Number);
+    const hint =
+      there.length === 0 ? 'chapters run from a checkout' : `there is ${there.sort((a, b) => a - b).join(', ')}`;
+    throw new CliError(`there is no chapter ${chapter} here; ${hint}.`);
+  }
   const numbered = readdirSync(new URL(folder, CHAPTERS)).filter((name) => /^\d\d-.+\.ts$/.test(name));
   const files = numbered.filter((name) => name.startsWith(step)).sort();
   if (files.length === 0)

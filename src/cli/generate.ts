@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { fromEvent, merge } from 'rxjs';
 import type { GenerateRequest, SamplingParams } from '../core/contracts/index.ts';
 import { loadModel } from '../core/model/load-model.ts';
+import { DEFAULT_SAMPLING_PARAMS as DEFAULTS } from '../core/sampling/params.ts';
 import { createEngine, findEngine } from '../engines/index.ts';
 import { DEFAULT_ENGINE, EMBEDDED_MODEL, engineName, integer, modelDirectory, number } from './options.ts';
 import { printGeneration } from './print-generation.ts';
@@ -14,7 +15,7 @@ interface GenerateOptions
   extends Partial<Pick<SamplingParams, 'maxTokens' | 'temperature' | 'topK' | 'topP' | 'seed'>> {
   readonly engine: string;
   readonly model: string;
-  readonly prompt: string;
+  readonly prompt?: string;
   readonly chat: boolean;
   readonly json: boolean;
 }
@@ -24,20 +25,30 @@ export function addGenerate(program: Command): void {
   program
     .command('generate')
     .description('continue a prompt, or answer it with --chat')
-    .requiredOption('--prompt <text>', 'what to continue')
+    // Not requiredOption: that would be told before an option that is misspelt.
+    .option('--prompt <text>', 'what to continue (required)')
     .option('--engine <name>', 'one of `rxllm engines`', engineName, DEFAULT_ENGINE)
     .option('--model <dir>', 'a folder in Hugging Face layout', modelDirectory, EMBEDDED_MODEL)
-    .option('--max-tokens <number>', 'tokens to generate at most', integer(1))
-    .option('--temperature <number>', '0 takes the likeliest token each time', number(0, 2))
-    .option('--top-k <number>', 'draw from the k likeliest tokens; -1 from all', integer(-1))
-    .option('--top-p <number>', 'draw from the likeliest tokens that add up to p', number(0, 1))
-    .option('--seed <number>', 'the same seed draws the same tokens', integer(Number.MIN_SAFE_INTEGER))
+    .option('--max-tokens <number>', `tokens to generate at most (default: ${DEFAULTS.maxTokens})`, integer(1))
+    .option('--temperature <number>', '0 takes the likeliest token each time (default: 0)', number(0, 2))
+    .option('--top-k <number>', 'draw from the k likeliest tokens; -1 from all (default: -1)', integer(-1))
+    .option('--top-p <number>', 'draw from the likeliest tokens that add up to p (default: 1)', number(0, 1))
+    .option(
+      '--seed <number>',
+      'the same seed draws the same tokens (default: another each time)',
+      integer(Number.MIN_SAFE_INTEGER),
+    )
     .option('--chat', "put the prompt into the model's chat template", false)
     .option('--json', 'print one line of JSON, and nothing else, on stdout', false)
-    .action(generate);
+    .action((options: GenerateOptions, command: Command) => {
+      const { prompt } = options;
+      if (prompt === undefined) command.error("error: required option '--prompt <text>' not specified");
+      return generate({ ...options, prompt });
+    });
 }
 
-async function generate({ engine: name, model, prompt, chat, json, ...params }: GenerateOptions): Promise<void> {
+async function generate(options: GenerateOptions & { readonly prompt: string }): Promise<void> {
+  const { engine: name, model, prompt, chat, json, ...params } = options;
   const engine = await createEngine(findEngine(name).recipe, await loadModel(model));
   const request: GenerateRequest = { prompt: chat ? [{ role: 'user', content: prompt }] : prompt, params };
   try {

@@ -30,7 +30,7 @@ describe('a wrong option exits 2 with the option, the value and what is allowed'
     [[...generate, '--temperature', ''], '--temperature', "''", 'a number from 0 to 2'],
     [[...generate, '--top-k', '-2'], '--top-k', "'-2'", 'a whole number of at least -1'],
     [[...generate, '--top-p', 'NaN'], '--top-p', "'NaN'", 'a number from 0 to 1'],
-    [[...generate, '--seed', '1e3'], '--seed', "'1e3'", 'a whole number'],
+    [[...generate, '--seed', '1e3'], '--seed', "'1e3'", 'a whole number between -2^53 and 2^53.'],
     [[...generate, '--engine', 'warp'], '--engine', "'warp'", 'kv-cache'],
     [[...generate, '--model', 'no/such/model'], '--model', "'no/such/model'", 'config.json'],
     [['serve', '--port', '65536'], '--port', "'65536'", 'a whole number from 0 to 65535'],
@@ -48,6 +48,7 @@ describe('a wrong option exits 2 with the option, the value and what is allowed'
   it.each([
     [['generate'], "required option '--prompt <text>' not specified"],
     [[...generate, '--colour'], "unknown option '--colour'"],
+    [['generate', '--promt', 'hi'], "unknown option '--promt'"],
     [['fly'], "unknown command 'fly'"],
   ])('%j', async (args, message) => {
     const { code, stderr } = await refused(...args);
@@ -59,5 +60,24 @@ describe('a wrong option exits 2 with the option, the value and what is allowed'
 it('prints help with code 0', async () => {
   const { code, stderr } = await refused('generate', '--help');
   expect(code).toBe(0);
-  expect(stderr).toContain('--max-tokens <number>');
+  expect(stderr).toMatch(/--max-tokens <number> +tokens to generate at most \(default: 1024\)/);
+});
+
+describe('what a model or an engine does not allow is told before the server listens', () => {
+  it.each([
+    [['--max-model-len', '5000'], '--max-model-len: 5000 is not a whole number from 1 to 2048.'],
+    [['--block-size', '8'], '--block-size: the cache of kv-cache has no blocks; leave it out.'],
+    [['--engine', 'paged-attention', '--block-size', '4000'], '--block-size: 4000 is not a whole number from 1 to'],
+    [['--engine', 'baseline', '--record', 'x'], '--engine: "baseline" is one box, without steps to record'],
+  ])('%j', async (args, message) => {
+    const error = await createProgram()
+      .parseAsync(['serve', '--port', '0', ...args], { from: 'user' })
+      .catch((reason: unknown) => reason);
+    let stderr = '';
+    const code = reportError(error, (text) => {
+      stderr += text;
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain(`error: ${message}`);
+  });
 });

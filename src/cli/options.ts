@@ -9,11 +9,12 @@ export const DEFAULT_ENGINE = 'kv-cache';
 
 /** Parsers for commander, which puts the option and the value before the message. */
 export function integer(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
-  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+  const range = max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `of at least ${min}`;
+  const allowed = min === Number.MIN_SAFE_INTEGER ? 'between -2^53 and 2^53' : range;
   return (text) => {
     const value = Number(text);
     if (/^[+-]?\d+$/.test(text) && value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`Allowed: a whole number ${range}.`);
+    throw new InvalidArgumentError(`Allowed: a whole number ${allowed}.`);
   };
 }
 

@@ -35,6 +35,18 @@ it('prints text as it comes, and what was measured beside it', async () => {
   expect(out).toEqual({ stdout: 'Hello\n', stderr: '\n2 tokens, 12.3 tokens/s, TTFT 5.13 ms, ended by stop\n' });
 });
 
+it('says whether the limit or the context ended it', async () => {
+  const engine = fakeEngine(() => say(['Hel', 'lo'], { reason: 'length' }));
+  for (const [maxTokens, end] of [
+    [2, 'ended by length\n'],
+    [3, 'ended by length (the context is full)\n'],
+  ] as const) {
+    const { out, ...writers } = screen();
+    await printGeneration(engine, { prompt: 'x', params: { maxTokens } }, { json: false, stop$: NEVER, ...writers });
+    expect(out.stderr.endsWith(end)).toBe(true);
+  }
+});
+
 it('prints the text of an engine that gives only its result', async () => {
   const { out, ...writers } = screen();
   const engine = fakeEngine(() => say(['Hel', 'lo']).filter(({ type }) => type !== 'token'));

@@ -1,5 +1,6 @@
 import { lastValueFrom, type Observable, takeUntil, tap } from 'rxjs';
 import type { Engine, GenerateRequest, GenerateResult } from '../core/contracts/index.ts';
+import { DEFAULT_SAMPLING_PARAMS } from '../core/sampling/params.ts';
 import { toWireMetrics } from '../transport/usage.ts';
 
 export interface Printing {
@@ -32,7 +33,7 @@ export async function printGeneration(engine: Engine, request: GenerateRequest, 
   if (json) stdout(`${JSON.stringify(toJson(engine, last.result))}\n`);
   else {
     stdout('\n');
-    stderr(`\n${summary(last.result)}\n`);
+    stderr(`\n${summary(last.result, request)}\n`);
   }
   return true;
 }
@@ -48,12 +49,14 @@ function toJson(engine: Engine, { text, outputIds, finishReason, metrics }: Gene
 }
 
 /** Figures that were not measured are left out. */
-function summary({ finishReason, metrics }: GenerateResult): string {
+function summary({ finishReason, outputIds, metrics }: GenerateResult, { params }: GenerateRequest): string {
+  const { maxTokens = DEFAULT_SAMPLING_PARAMS.maxTokens } = params ?? {};
+  const isFull = finishReason === 'length' && outputIds.length < maxTokens;
   const { output_tokens, throughput, ttft_ms, tpot_ms } = toWireMetrics(metrics);
   return [
     `${output_tokens} tokens, ${throughput} tokens/s`,
     ...(ttft_ms === undefined ? [] : [`TTFT ${ttft_ms} ms`]),
     ...(tpot_ms === undefined ? [] : [`TPOT ${tpot_ms} ms`]),
-    `ended by ${finishReason}`,
+    `ended by ${finishReason}${isFull ? ' (the context is full)' : ''}`,
   ].join(', ');
 }

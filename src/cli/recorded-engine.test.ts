@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { scriptedRecipe } from '../../test/support/scripted-engine.ts';
 import { toyModel } from '../../test/support/toy-model.ts';
+import { readRecording } from './read-recording.ts';
 import { checkRecordable, recordedEngine } from './recorded-engine.ts';
 import { CliError } from './report-error.ts';
 
@@ -25,8 +26,7 @@ it('writes a line for each thing that happened', async () => {
   await engine.generate('abc', 2);
   await engine.close();
   await engine.close();
-  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
-  expect(lines.map((line) => JSON.parse(line).type)).toEqual(['engine', 'arrive', 'step', 'step']);
+  expect(readRecording(file).map(({ type }) => type)).toEqual(['engine', 'arrive', 'step', 'step']);
 });
 
 it('says what is wrong with a file that it cannot write', async () => {

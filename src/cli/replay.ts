@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { loadModel } from '../core/model/load-model.ts';
-import type { RecordLine } from '../core/recording/lines.ts';
 import { findStages, replay } from '../engines/index.ts';
 import { modelDirectory } from './options.ts';
+import { readRecording } from './read-recording.ts';
 import { CliError } from './report-error.ts';
 
 /** `rxllm replay`: runs a recording of `serve --record` again, and says where the two part if they do. */
@@ -16,7 +15,6 @@ export function addReplay(program: Command): void {
     .action(async (file: string, { model }: { readonly model?: string }) => {
       const lines = readRecording(file);
       const [header] = lines;
-      if (header?.type !== 'engine') throw new CliError(`${file} is no recording: its first line names no engine.`);
       const { steps, parting } = await replay(findStages(header.engine), await loadModel(model ?? header.model), lines);
       if (!parting) {
         process.stdout.write(`${steps} steps, identical\n`);
@@ -27,24 +25,5 @@ export function addReplay(program: Command): void {
         `They part in step ${index}, the ${steps}th that ran.\n` +
           `recorded ${JSON.stringify(recorded)}\nreplayed ${JSON.stringify(replayed)}`,
       );
-    });
-}
-
-function readRecording(file: string): RecordLine[] {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new CliError(`cannot read ${file} (${(error as Error).message}).`);
-  }
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line, i) => {
-      try {
-        return JSON.parse(line) as RecordLine;
-      } catch {
-        throw new CliError(`line ${i + 1} of ${file} is not JSON; is the recording whole?`);
-      }
     });
 }

@@ -12,6 +12,8 @@ const OPTIONS: Readonly<Record<string, string>> = {
   prompt: '--prompt',
   damping: '--damping',
   out: '--out',
+  engine: '--engine',
+  draftModel: '--draft-model',
 };
 
 /** Something that went wrong outside the program, told in one line. */

@@ -5,7 +5,14 @@ import { type Contestant, withEngines, withServers } from '../bench/contestants.
 import type { Distribution } from '../bench/distribution.ts';
 import { environment } from '../bench/environment.ts';
 import type { Goodput } from '../bench/load-stats.ts';
-import { type LoadJob, type Measured, measureLoad, measurePrompt, type PromptJob } from '../bench/measure.ts';
+import {
+  type LoadJob,
+  type Measured,
+  measureLoad,
+  measurePrompt,
+  type PromptJob,
+  type Watch,
+} from '../bench/measure.ts';
 import { createProgress } from '../bench/progress.ts';
 import { printLoad, printRatios, printStats } from '../bench/report.ts';
 import {
@@ -17,6 +24,7 @@ import {
   withSeeds,
 } from '../bench/workload.ts';
 import type { Model } from '../core/contracts/index.ts';
+import { RxllmError } from '../core/errors.ts';
 import { loadModel } from '../core/model/load-model.ts';
 import { createRandom } from '../core/sampling/random.ts';
 
@@ -68,7 +76,7 @@ export async function runBench(mode: BenchMode, options: BenchOptions): Promise<
 async function benchPrompt(mode: BenchMode, options: BenchOptions, model: Model): Promise<object> {
   const { prompt = PROMPT, runs = 20, warmup, maxTokens } = options;
   const job: PromptJob = { request: { prompt, params: { maxTokens, temperature: 0, ignoreEos: false } }, runs, warmup };
-  const measured = await measure({ mode, options, model, job, requests: 1 }, measurePrompt);
+  const measured = await measure({ mode, options, model, job, requests: 1, maxTokens }, measurePrompt);
   print(measured, (engine, stats) => printStats(`${engine} — ${MODES[mode]}`, stats));
   return { prompt, max_tokens: maxTokens, runs, ...measured };
 }
@@ -80,7 +88,8 @@ async function benchLoad(mode: BenchMode, options: BenchOptions, model: Model): 
   const { name, requests } = workload;
   const limits = { ...(maxConcurrency && { maxConcurrency }), ...(goodput && { goodput }) };
   const job: LoadJob = { workload, runs, warmup, ...limits, scheduler: benchScheduler };
-  const measured = await measure({ mode, options, model, job, requests: requests.length }, measureLoad);
+  const maxTokens = Math.max(...requests.map(({ params }) => params.maxTokens));
+  const measured = await measure({ mode, options, model, job, requests: requests.length, maxTokens }, measureLoad);
   const title = `${MODES[mode]}, ${name} × ${requests.length}`;
   print(measured, (engine, stats) => printLoad(`${engine} — ${title}`, stats, goodput));
   if (measured.results.some(({ stats }) => stats.completed === 0)) process.exitCode = 1;
@@ -102,22 +111,38 @@ interface Measuring<Job> {
   readonly job: Job;
   /** Of one run. */
   readonly requests: number;
+  /** Of the longest answer. */
+  readonly maxTokens: number;
 }
 
 async function measure<Job extends { readonly runs: number }, Stats>(
-  { mode, options: { engine: engines }, model, job, requests }: Measuring<Job>,
-  run: (contestants: readonly Contestant[], job: Job, progress: { advance(): void }) => Promise<Measured<Stats>>,
+  { mode, options: { engine: engines }, model, job, requests, maxTokens }: Measuring<Job>,
+  run: (contestants: readonly Contestant[], job: Job, watch: Watch) => Promise<Measured<Stats>>,
 ): Promise<Measured<Stats>> {
   const progress = createProgress(mode, job.runs * requests * engines.length);
+  const counts = [count(job.runs, 'run'), count(requests, 'request'), `up to ${count(maxTokens, 'token')}`];
+  note(`${mode}: ${engines.join(', ')}: ${counts.join(' × ')}`);
+  let runs = 0;
+  const ran = (engine: string) => {
+    runs += 1;
+    note(`run ${runs} of ${job.runs * engines.length} is done: ${engine}`);
+  };
   const withContestants = mode === 'offline' ? withEngines : withServers;
   try {
     return await withContestants({ engines, model, maxQueue: Math.max(MIN_QUEUE, requests) }, (contestants) =>
-      run(contestants, job, progress),
+      run(contestants, job, { ...progress, ran }),
     );
   } finally {
     progress.stop();
   }
 }
+
+/** In a pipe or a file, where there is no bar. */
+function note(line: string): void {
+  if (!process.stderr.isTTY) process.stderr.write(`${line}\n`);
+}
+
+const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
 
 /** The clock that engines and the HTTP client read too; that of `asyncScheduler` has whole milliseconds. */
 const benchScheduler: SchedulerLike = {
@@ -130,7 +155,12 @@ async function makeWorkload(options: BenchOptions, { config, tokenizer }: Model)
   const { workload: file, maxTokens, requests = 64, requestRate: rate = 'inf' } = options;
   const { promptLen: promptLength = { type: 'fixed', value: 128 } } = options;
   const { outputLen: outputLength = { type: 'fixed', value: maxTokens } } = options;
-  const { vocab } = config;
+  const { vocab, maxPositions } = config;
+  const longest = promptLength.type === 'fixed' ? promptLength.value : promptLength.max;
+  if (file === undefined && longest >= maxPositions) {
+    const message = `--prompt-len: prompts of ${longest} tokens leave no room for an answer; the model's context has ${maxPositions}.`;
+    throw new RxllmError('RXLLM_OPTION_INVALID', message, { param: 'promptLen' });
+  }
   const { eosIds } = tokenizer;
   const workload = file
     ? await readWorkload(file, maxTokens)

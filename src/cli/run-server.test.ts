@@ -124,3 +124,14 @@ it('says in one line that the port is taken', async () => {
   );
   await new Promise((resolve) => other.close(resolve));
 });
+
+it('says which engine serves after a swap', async () => {
+  const { stop, lines, ended, address } = start(async () => fakeEngine(() => []));
+  const url = await address();
+  await vi.waitFor(async () => expect((await fetch(`${url}/health`)).status).toBe(200));
+  const init = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: '{"engine":"kv-cache"}' };
+  expect((await fetch(`${url}/admin/engine`, init)).status).toBe(200);
+  expect(lines.at(-1)).toBe('Now serving with fake.');
+  stop();
+  await ended;
+});

@@ -32,7 +32,12 @@ export async function runServer(run: ServerRun): Promise<void> {
   const { start, engine: first, host, port, apiKey, graceMs, stop$, print } = run;
   const engines = createEngineHost(start);
   const names = allEngines.map(({ recipe }) => recipe.name);
-  const app = buildServer(engines, { admin: { names, swap: engines.swap }, ...(apiKey !== undefined && { apiKey }) });
+  const swap = async (name: string) => {
+    const engine = await engines.swap(name);
+    print(`Now serving with ${engine.name}.`);
+    return engine;
+  };
+  const app = buildServer(engines, { admin: { names, swap }, ...(apiKey !== undefined && { apiKey }) });
   const address = await listen(app, host, port);
   // Listened for from now on, so that a signal while the model is loading is not lost.
   const stopped = firstValueFrom(stop$);
@@ -71,7 +76,7 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
 /** What the pool can give out: block 0 of a paged one is for padding. */
 function memory({ layout, blocks, blockSize }: KvPool): string {
   const usable = layout === 'paged' ? blocks - 1 : blocks;
-  const unit = layout === 'paged' ? 'blocks' : 'regions';
+  const unit = `${layout === 'paged' ? 'block' : 'region'}${usable === 1 ? '' : 's'}`;
   return `${usable} ${unit} of ${blockSize} tokens: ${usable * blockSize} tokens`;
 }
 

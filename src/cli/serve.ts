@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { fromEvent, merge } from 'rxjs';
 import type { Engine, EngineOptions, Model } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
-import { loadModel } from '../core/model/load-model.ts';
+import { loadConfigAndWeights, loadModel } from '../core/model/load-model.ts';
 import { autoRuntime } from '../core/runtime/auto-runtime.ts';
 import { createTurns } from '../core/runtime/turns.ts';
 import {
@@ -14,6 +14,7 @@ import {
   speculative,
   speculativeWith,
 } from '../engines/index.ts';
+import { resolveOptions } from '../engines/options.ts';
 import {
   DEFAULT_ENGINE,
   EMBEDDED_MODEL,
@@ -78,7 +79,11 @@ const warn = (message: string) => void process.stderr.write(`warning: ${message}
 
 async function serve(options: ServeOptions): Promise<void> {
   const { engine, host, port, apiKey, grace, record } = options;
-  if (record !== undefined) checkRecordable(record);
+  await checkLimits(options);
+  if (record !== undefined) {
+    findStages(engine);
+    checkRecordable(record);
+  }
   await runServer({
     start: engineStarter(options),
     engine,
@@ -91,10 +96,26 @@ async function serve(options: ServeOptions): Promise<void> {
   });
 }
 
-/** Engines over one model, whose forward passes take turns while one replaces the other. */
-function engineStarter(options: ServeOptions): (name: string) => Promise<Engine> {
+/** What the limits get wrong that can be told before the model is loaded. @throws RxllmError `RXLLM_OPTION_INVALID` */
+async function checkLimits(options: ServeOptions): Promise<void> {
+  const { recipe } = findEngine(options.engine);
+  if (options.draftModel !== undefined && recipe !== speculative) {
+    const message = `draftModel: ${recipe.name} drafts nothing; leave it out, or take --engine speculative.`;
+    throw new RxllmError('RXLLM_OPTION_INVALID', message, { param: 'draftModel' });
+  }
+  // A cache and its limits follow the config alone.
+  const model = (await loadConfigAndWeights(options.model)) as Model;
+  const limits = resolveOptions(model, engineOptions(options));
+  const layout = recipe.kind === 'staged' ? recipe.kv(model, limits).pool.layout : 'none';
+  if (options.blockSize === undefined || layout === 'paged') return;
+  throw new RxllmError('RXLLM_OPTION_INVALID', `blockSize: the cache of ${recipe.name} has no blocks; leave it out.`, {
+    param: 'blockSize',
+  });
+}
+
+function engineOptions(options: ServeOptions): Partial<EngineOptions> {
   const { maxModelLen, maxQueue, maxNumSeqs, maxNumBatchedTokens, kvCacheMemory, blockSize } = options;
-  const given: Partial<EngineOptions> = {
+  return {
     ...(maxModelLen !== undefined && { maxModelLen }),
     ...(maxQueue !== undefined && { maxQueue }),
     ...(maxNumSeqs !== undefined && { maxNumSeqs }),
@@ -102,6 +123,11 @@ function engineStarter(options: ServeOptions): (name: string) => Promise<Engine>
     ...(kvCacheMemory !== undefined && { kvCacheMemoryMiB: kvCacheMemory }),
     ...(blockSize !== undefined && { blockSize }),
   };
+}
+
+/** Engines over one model, whose forward passes take turns while one replaces the other. */
+function engineStarter(options: ServeOptions): (name: string) => Promise<Engine> {
+  const given = engineOptions(options);
   const share = createTurns();
   const weights = options.quantize && { model: QUANTIZATIONS[options.quantize], exact: false };
   let model: Promise<Model> | undefined;
@@ -110,28 +136,13 @@ function engineStarter(options: ServeOptions): (name: string) => Promise<Engine>
     started += 1;
     model ??= loadModel(options.model);
     const { recipe } = findEngine(name);
-    if (options.draftModel !== undefined && started === 1 && recipe !== speculative) {
-      throw new RxllmError(
-        'RXLLM_OPTION_INVALID',
-        `draftModel: ${name} drafts nothing; leave it out, or --engine speculative.`,
-        {
-          param: 'draftModel',
-        },
-      );
-    }
     const stages = recipe === speculative ? drafted(options.draftModel, share) : {};
     const changes = { ...stages, runtime: share(recipe.runtime), ...weights };
     // A recording is of one engine, and one that is swapped in begins its own.
     const file = started === 1 || options.record === undefined ? options.record : `${options.record}.${started}`;
-    const engine =
-      file === undefined
-        ? await createEngine({ ...recipe, ...changes }, await model, given)
-        : await recordedEngine(file, { ...findStages(name), ...changes }, await model, given, warn);
-    if (blockSize === undefined || started > 1 || engine.pool.layout === 'paged') return engine;
-    await engine.close();
-    throw new RxllmError('RXLLM_OPTION_INVALID', `blockSize: the cache of ${name} has no blocks; leave it out.`, {
-      param: 'blockSize',
-    });
+    return file === undefined
+      ? createEngine({ ...recipe, ...changes }, await model, given)
+      : recordedEngine(file, { ...findStages(name), ...changes }, await model, given, warn);
   };
 }
 

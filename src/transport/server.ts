@@ -66,7 +66,7 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   app.register(chatCompletions, { source, now });
   app.register(completions, { source, now });
   app.register(tokenize, { source });
-  app.register(websocket, { source, limits: webSocket });
+  app.register(websocket, { source, limits: webSocket, hasApiKey: apiKey !== undefined });
   if (options.admin) app.register(admin, { source, admin: options.admin, hasApiKey: apiKey !== undefined });
   return app;
 }

@@ -76,7 +76,7 @@ export function socketStreams({ source, sender, maxStreams, onDrained }: SocketS
   return {
     handle: (message) => {
       if (message.type === 'generate') return generate(message);
-      // A stream that is unknown has just finished, most likely: nothing to tell.
+      // Silent, also for the stream that ends: its client asked for no more. One that is unknown has just finished, most likely: nothing to tell.
       streams.get(message.id)?.unsubscribe();
       if (streams.has(message.id)) end(message.id);
     },

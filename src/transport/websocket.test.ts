@@ -312,3 +312,24 @@ describe('draining', () => {
     await app.close();
   });
 });
+
+describe('a page of another host', () => {
+  it.each([
+    ['https://elsewhere.example', false],
+    ['http://127.0.0.1:1', false],
+    ['null', false],
+    ['same', true],
+    [undefined, true],
+  ])('%s: %s', async (origin, allowed) => {
+    const { open, address } = await serve(() => say(['ok']));
+    const socket = open(origin === undefined ? {} : { origin: origin === 'same' ? address : origin });
+    if (!allowed) return expect(socket).rejects.toThrow('Unexpected server response: 403');
+    (await socket).send(generate('x'));
+    expect(await (await socket).end('x')).toMatchObject({ type: 'finished' });
+  });
+
+  it('may connect with the API key', async () => {
+    const { open } = await serve(() => say(['ok']), { apiKey: 'secret' });
+    await open({ origin: 'https://elsewhere.example', authorization: 'Bearer secret' });
+  });
+});

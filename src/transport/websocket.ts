@@ -10,6 +10,7 @@ import type { EngineSource } from './engine-source.ts';
 import { HttpError, toErrorReply } from './errors.ts';
 import { keepHeartbeat } from './heartbeat.ts';
 import { asksForWebSocket, plainUpgrades } from './plain-upgrade.ts';
+import { sameOriginOnly } from './same-origin.ts';
 import { errorMessage } from './server-message.ts';
 import { socketStreams } from './socket-streams.ts';
 
@@ -72,7 +73,10 @@ export function addWebSockets(app: FastifyInstance): void {
 export const websocket: FastifyPluginAsync<{
   readonly source: EngineSource;
   readonly limits?: Partial<WebSocketLimits>;
-}> = async (app, { source, limits }) => {
+  /** A page of any host may connect, if it has the key. */
+  readonly hasApiKey: boolean;
+}> = async (app, { source, limits, hasApiKey }) => {
+  if (!hasApiKey) app.addHook('onRequest', sameOriginOnly);
   const allLimits = { ...WEBSOCKET_LIMITS, ...limits };
   app.route({
     method: 'GET',
