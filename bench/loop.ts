@@ -40,6 +40,7 @@ const sameToken: Slot<import('../src/core/contracts/index.ts').Computed, Sampled
     ...step,
     produced: new Map(step.rows.map(({ sequence }) => [sequence.id, [3]])),
     logprobs: new Map(),
+    failed: new Map(),
   }));
 
 const logits = { rows: ROWS, vocab: config.vocab, data: new Float32Array(ROWS * config.vocab) };

@@ -44,12 +44,14 @@ async function engineOf(kv: KvSlot, options: Partial<EngineOptions> = {}, change
 }
 
 interface Outcome extends GenerateResult {
+  /** Of each token, a function of every bit of its logits. */
+  readonly logprobs: readonly (number | undefined)[];
   readonly preempted: boolean;
 }
 
 /** All at once, or so many at a time. */
 async function run(engine: Engine, requests: readonly GenerateRequest[], atOnce = requests.length): Promise<Outcome[]> {
-  const params = { maxTokens: NEW_TOKENS, ignoreEos: true };
+  const params = { maxTokens: NEW_TOKENS, ignoreEos: true, logprobs: 0 };
   const results = requests.map((request, i) => ({ i, request: { ...request, params } }));
   const done = await lastValueFrom(
     from(results).pipe(
@@ -57,7 +59,9 @@ async function run(engine: Engine, requests: readonly GenerateRequest[], atOnce 
         const events = await lastValueFrom(engine.stream(request).pipe(toArray()));
         const last = events.at(-1);
         if (last?.type !== 'finished') throw new Error('no result');
-        return { i, outcome: { ...last.result, preempted: events.some(({ type }) => type === 'preempted') } };
+        const preempted = events.some(({ type }) => type === 'preempted');
+        const logprobs = events.flatMap((event) => (event.type === 'token' ? [event.logprobs?.logprob] : []));
+        return { i, outcome: { ...last.result, preempted, logprobs } };
       }, atOnce),
       toArray(),
     ),
@@ -95,9 +99,11 @@ describe.each([
     const lengths = [1, 15, 16, 17, 31, 32, 33, 47, 48, 49];
     const requests = prompts(...lengths.map((length) => longest.slice(0, length)));
     const wanted = await expected(requests);
-    expect(outputs(await run(engine, requests))).toEqual(wanted);
+    const first = await run(engine, requests);
+    expect(outputs(first)).toEqual(wanted);
     const again = await run(engine, requests, 3);
     expect(outputs(again)).toEqual(wanted);
+    expect(again.map(({ logprobs }) => logprobs)).toEqual(first.map(({ logprobs }) => logprobs));
     const cached = lengths.map((length) => (name === 'paged' ? undefined : 16 * Math.floor((length - 1) / 16)));
     expect(again.map(({ metrics }) => metrics.cachedTokens ?? 0)).toEqual(cached.map((tokens) => tokens ?? 0));
   });
@@ -140,6 +146,7 @@ describe.each([
     const wanted = await expected([parent!]);
     const results = await run(engine, [parent!, ...children]);
     expect(outputs(results)).toEqual(Array(4).fill(wanted[0]));
+    for (const { logprobs } of results) expect(logprobs).toEqual(results[0]!.logprobs);
     expect(results.map(({ metrics }) => metrics.cachedTokens ?? 0)).toEqual([0, ...Array(3).fill(length - 1)]);
     const [shared, whole] = [Math.floor((length - 1) / 16), Math.ceil((length + NEW_TOKENS - 1) / 16)];
     expect(Math.max(...stats.map(({ blocksUsed }) => blocksUsed))).toBe(shared + 4 * (whole - shared));

@@ -83,7 +83,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-export function describeMachine(runner: ModelRunner, directory: string): void {
+export function describeMachine(runner: Pick<ModelRunner, 'description'>, directory: string): void {
   const [cpu] = cpus();
   console.log(`${directory} on ${runner.description}; node ${process.version}, ${cpus().length} × ${cpu?.model}`);
 }

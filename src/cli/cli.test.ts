@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { TestSocket } from '../../test/support/socket.ts';
 import { engines } from '../engines/index.ts';
 
@@ -92,6 +92,16 @@ it('ends what is left after the grace period with its last words, and exits 0 by
   expect(await body).toMatch(/"finish_reason":"abort"[^\n]*\n\ndata: \[DONE\]\n\n$/);
   expect(await busy.end('a')).toMatchObject({ type: 'finished', finish_reason: 'abort' });
   expect(await busy.closed).toBe(1001);
+  expect(await exited).toBe(0);
+});
+
+it('goes on serving when nobody reads what it prints', async () => {
+  const { child, exited } = rxllm('serve', '--port', '0');
+  const address = /http:\S+:\d+/.exec(await printedUntil(child, 'Listening'))![0];
+  child.stdout.destroy();
+  await vi.waitFor(async () => expect((await fetch(`${address}/health`)).status).toBe(200), { timeout: 20_000 });
+  child.kill('SIGTERM');
+  expect(await text(child.stderr)).toBe('');
   expect(await exited).toBe(0);
 });
 

@@ -1,13 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { InvalidArgumentError } from 'commander';
-import { engines } from '../engines/index.ts';
+import { engines, QUANTIZATIONS, type Quantization } from '../engines/index.ts';
+
+export { EMBEDDED_MODEL } from '../embedded-model.ts';
 
 export const DEFAULT_ENGINE = 'kv-cache';
-
-/** The model inside the package; the path is the same from `src/cli` and from `dist/cli`. */
-export const EMBEDDED_MODEL = fileURLToPath(new URL('../../models/storyteller-12m', import.meta.url));
 
 /** Parsers for commander, which puts the option and the value before the message. */
 export function integer(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
@@ -32,11 +30,21 @@ export function notEmpty(text: string): string {
   throw new InvalidArgumentError('Allowed: a text that is not empty.');
 }
 
+export function oneOf<T extends string>(...allowed: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = allowed.find((value) => value === text);
+    if (found !== undefined) return found;
+    throw new InvalidArgumentError(`Allowed: ${allowed.join(', ')}.`);
+  };
+}
+
 export function engineName(name: string): string {
   const names = engines.map(({ recipe }) => recipe.name);
   if (names.includes(name)) return name;
   throw new InvalidArgumentError(`Allowed: ${names.join(', ')}.`);
 }
+
+export const quantization = oneOf(...(Object.keys(QUANTIZATIONS) as Quantization[]));
 
 export function modelDirectory(path: string): string {
   if (existsSync(join(path, 'config.json'))) return path;

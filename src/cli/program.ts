@@ -5,6 +5,8 @@ import { addChapter } from './chapter.ts';
 import { addEngines } from './engines.ts';
 import { addExport } from './export.ts';
 import { addGenerate } from './generate.ts';
+import { addPerplexity } from './perplexity.ts';
+import { addQuantize } from './quantize.ts';
 import { addReplay } from './replay.ts';
 import { addServe } from './serve.ts';
 
@@ -17,6 +19,8 @@ export function createProgram(): Command {
   addReplay(program);
   addBench(program);
   addEngines(program);
+  addPerplexity(program);
+  addQuantize(program);
   addExport(program);
   addChapter(program);
   return program;

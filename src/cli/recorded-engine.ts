@@ -1,22 +1,48 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
+import { closeSync, createWriteStream, openSync, writeSync } from 'node:fs';
+import { finished } from 'node:stream/promises';
 import type { Engine, EngineOptions, Model, StagedRecipe } from '../core/contracts/index.ts';
 import { type RecordLine, recordedOptions } from '../core/recording/lines.ts';
 import { createRandom } from '../core/sampling/random.ts';
 import { createEngine, observe } from '../engines/index.ts';
 import { record } from '../operators/record.ts';
+import { CliError } from './report-error.ts';
 
-/** An engine that writes its recording to `file`, over what stands there. The first line says how to replay it. */
+/** Empties the file and writes an empty line, which says nothing in a recording. @throws CliError when it cannot */
+export function checkRecordable(file: string): void {
+  try {
+    const open = openSync(file, 'w');
+    try {
+      writeSync(open, '\n');
+    } finally {
+      closeSync(open);
+    }
+  } catch (error) {
+    throw notWritable(file, error as Error);
+  }
+}
+
+/**
+ * An engine that writes its recording to `file`, over what stands there. The first line says how to replay it. When it
+ * can no longer be written, say on a full disk, `warn` is told once and the engine goes on without it.
+ * @throws CliError when the file cannot be opened
+ */
 export async function recordedEngine(
   file: string,
   recipe: StagedRecipe,
   model: Model,
   given: Partial<EngineOptions>,
+  warn: (message: string) => void,
 ): Promise<Engine> {
   const out = createWriteStream(file);
-  await once(out, 'open');
-  const write = (line: RecordLine) => out.write(`${JSON.stringify(line)}\n`);
+  await once(out, 'open').catch((error: Error) => {
+    throw notWritable(file, error);
+  });
+  out.once('error', ({ message }) => warn(`recording to ${file} has stopped (${message}); serving goes on.`));
+  const write = (line: RecordLine) => {
+    if (out.writable) out.write(`${JSON.stringify(line)}\n`);
+  };
   const seed = randomInt(2 ** 32);
   const engine = await createEngine(observe(recipe, record(write)), model, { ...given, random: createRandom(seed) });
   write({
@@ -31,7 +57,12 @@ export async function recordedEngine(
     close: async () => {
       await engine.close();
       out.end();
-      await once(out, 'finish');
+      // What went wrong was told above.
+      await finished(out).catch(() => {});
     },
   };
+}
+
+function notWritable(file: string, { message }: Error): CliError {
+  return new CliError(`cannot write a recording to ${file} (${message}); name another file with --record.`);
 }

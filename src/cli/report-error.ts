@@ -10,6 +10,8 @@ const OPTIONS: Readonly<Record<string, string>> = {
   maxNumSeqs: '--max-num-seqs',
   maxNumBatchedTokens: '--max-num-batched-tokens',
   prompt: '--prompt',
+  damping: '--damping',
+  out: '--out',
 };
 
 /** Something that went wrong outside the program, told in one line. */

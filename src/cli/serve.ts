@@ -5,9 +5,26 @@ import { RxllmError } from '../core/errors.ts';
 import { loadModel } from '../core/model/load-model.ts';
 import { autoRuntime } from '../core/runtime/auto-runtime.ts';
 import { createTurns } from '../core/runtime/turns.ts';
-import { createEngine, findEngine, findStages, speculative, speculativeWith } from '../engines/index.ts';
-import { DEFAULT_ENGINE, EMBEDDED_MODEL, engineName, integer, modelDirectory, notEmpty, number } from './options.ts';
-import { recordedEngine } from './recorded-engine.ts';
+import {
+  createEngine,
+  findEngine,
+  findStages,
+  QUANTIZATIONS,
+  type Quantization,
+  speculative,
+  speculativeWith,
+} from '../engines/index.ts';
+import {
+  DEFAULT_ENGINE,
+  EMBEDDED_MODEL,
+  engineName,
+  integer,
+  modelDirectory,
+  notEmpty,
+  number,
+  quantization,
+} from './options.ts';
+import { checkRecordable, recordedEngine } from './recorded-engine.ts';
 import { runServer } from './run-server.ts';
 
 type Limits = Pick<EngineOptions, 'maxModelLen' | 'maxQueue' | 'maxNumSeqs' | 'maxNumBatchedTokens'>;
@@ -21,6 +38,7 @@ interface ServeOptions extends Partial<Limits> {
   readonly kvCacheMemory?: number;
   readonly blockSize?: number;
   readonly grace: number;
+  readonly quantize?: Quantization;
   readonly record?: string;
   readonly draftModel?: string;
 }
@@ -47,6 +65,7 @@ export function addServe(program: Command): void {
     )
     .option('--max-queue <requests>', 'requests that may wait; one more gets 429', integer(1))
     .option('--grace <seconds>', 'how long running requests may go on after SIGTERM', number(0, 3600), 10)
+    .option('--quantize <kind>', 'round the weights while loading: int4, int8 or row-int8', quantization)
     .option(
       '--record <file>',
       'write arrivals and plans, for `rxllm replay`; an engine swapped in writes to <file>.2, …',
@@ -55,8 +74,11 @@ export function addServe(program: Command): void {
     .action(serve);
 }
 
+const warn = (message: string) => void process.stderr.write(`warning: ${message}\n`);
+
 async function serve(options: ServeOptions): Promise<void> {
-  const { engine, host, port, apiKey, grace } = options;
+  const { engine, host, port, apiKey, grace, record } = options;
+  if (record !== undefined) checkRecordable(record);
   await runServer({
     start: engineStarter(options),
     engine,
@@ -81,6 +103,7 @@ function engineStarter(options: ServeOptions): (name: string) => Promise<Engine>
     ...(blockSize !== undefined && { blockSize }),
   };
   const share = createTurns();
+  const weights = options.quantize && { model: QUANTIZATIONS[options.quantize], exact: false };
   let model: Promise<Model> | undefined;
   let started = 0;
   return async (name) => {
@@ -97,13 +120,13 @@ function engineStarter(options: ServeOptions): (name: string) => Promise<Engine>
       );
     }
     const stages = recipe === speculative ? drafted(options.draftModel, share) : {};
-    const runtime = share(recipe.runtime);
+    const changes = { ...stages, runtime: share(recipe.runtime), ...weights };
     // A recording is of one engine, and one that is swapped in begins its own.
     const file = started === 1 || options.record === undefined ? options.record : `${options.record}.${started}`;
     const engine =
       file === undefined
-        ? await createEngine({ ...recipe, ...stages, runtime }, await model, given)
-        : await recordedEngine(file, { ...findStages(name), ...stages, runtime }, await model, given);
+        ? await createEngine({ ...recipe, ...changes }, await model, given)
+        : await recordedEngine(file, { ...findStages(name), ...changes }, await model, given, warn);
     if (blockSize === undefined || started > 1 || engine.pool.layout === 'paged') return engine;
     await engine.close();
     throw new RxllmError('RXLLM_OPTION_INVALID', `blockSize: the cache of ${name} has no blocks; leave it out.`, {

@@ -1,13 +1,14 @@
-import { BehaviorSubject, timer } from 'rxjs';
+import { BehaviorSubject, concatMap, map, type Observable, of, throwError, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { at, virtualEngine, words } from '../../test/support/virtual-engine.ts';
-import type { EngineOptions, GenerateRequest, KvSlot } from '../core/contracts/index.ts';
+import { at, virtualEngine, word, words } from '../../test/support/virtual-engine.ts';
+import type { EngineOptions, GenerateRequest, KvSlot, TokenEvent } from '../core/contracts/index.ts';
 import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
 import { pagedBlocks } from '../core/memory/paged-blocks.ts';
 import { type ContinuousBatchingOptions, continuousBatching } from '../core/scheduling/continuous-batching.ts';
 import { staticBatching } from '../core/scheduling/static-batching.ts';
 import { allocateBlocks } from '../operators/allocate-blocks.ts';
 import { schedule } from '../operators/schedule.ts';
+import { tokenize } from '../operators/tokenize.ts';
 
 /** That many blocks of 4 tokens, the trash block not counted. */
 const blocks = (count: number) => pagedBlocks({ blockSize: 4, blocks: count + 1 });
@@ -103,6 +104,35 @@ describe('continuous batching', () => {
     expect(texts).toEqual(['RXLLM_CONTEXT_LENGTH_EXCEEDED', 'no length:no']);
   });
 
+  it('ends only the request for which no token can be chosen', async () => {
+    const nothing = new Map(Array.from({ length: 32 }, (_, id) => [id, Number.NaN] as const));
+    const batch = await virtualEngine(
+      {},
+      {
+        schedule: schedule(continuousBatching()),
+        kv: blocks(8),
+        // The bounds of the parameters keep infinite logits out.
+        tokenize: (context) => (request$) =>
+          tokenize()(context)(request$).pipe(
+            map((sequence) =>
+              sequence.id === 'sick' ? { ...sequence, params: { ...sequence.params, logitBias: nothing } } : sequence,
+            ),
+          ),
+      },
+    );
+    let used = -1;
+    batch.engine.stats$.subscribe(({ blocksUsed }) => {
+      used = blocksUsed;
+    });
+    const texts = run(batch, [
+      { prompt: 'abc', params: { maxTokens: 4 } },
+      { id: 'sick', prompt: 'm', from: 2 },
+      { prompt: 'x', params: { maxTokens: 2 } },
+    ]);
+    expect(texts).toEqual(['defg length:defg', 'RXLLM_RUNTIME_FAILED', 'yz length:yz']);
+    expect(used).toBe(0);
+  });
+
   it('preempts the newest when memory is short, and resumes it without a token shown twice', async () => {
     const batch = await continuous({ maxNumSeqs: 2 }, blocks(3));
     const texts = run(batch, [
@@ -122,6 +152,28 @@ describe('continuous batching', () => {
       's1:d1',
       '',
     ]);
+  });
+
+  it('ends a request at its deadline, and all at the close, though they are admitted and put back at each step', async () => {
+    const batch = await virtualEngine(
+      { delayMs: 2 },
+      { schedule: schedule(continuousBatching()), kv: contiguousSlots({ slots: 1 }) },
+    );
+    const { engine, scheduler } = batch;
+    const seen: string[] = [];
+    scheduler.run(() => {
+      const note = (id: string) => (event: TokenEvent) => {
+        if (event.type === 'finished') seen.push(`${scheduler.now()} ${id} ${word(event)}`);
+      };
+      const params = { maxTokens: 20 };
+      engine.stream({ prompt: 'a', params }).subscribe(note('a'));
+      // In the middle of a pass, and between two.
+      engine.stream({ prompt: 'm', params, deadlineMs: 5 }).subscribe(note('m'));
+      engine.stream({ prompt: 'n', params, deadlineMs: 6 }).subscribe(note('n'));
+      engine.stream({ prompt: 'o', params }).subscribe(note('o'));
+      timer(11, scheduler).subscribe(() => void engine.close());
+    });
+    expect(seen).toEqual(['6 m abort:', '6 n abort:', '12 a abort:bcde', '12 o abort:']);
   });
 
   it('preempts by priority, and admits by it', async () => {
@@ -160,6 +212,36 @@ describe('continuous batching', () => {
       '33 slow length:defg',
     ]);
     expect(seen).toContain('5 fast length:nopqr');
+  });
+
+  it('goes on when the demand of a reader completes, and ends the request when it errors', async () => {
+    const batch = await continuous({ maxNumSeqs: 2 }, blocks(8));
+    const params = { maxTokens: 2 };
+    const seen: string[] = [];
+    let used = -1;
+    batch.engine.stats$.subscribe(({ blocksUsed }) => {
+      used = blocksUsed;
+    });
+    const broken = new Error('no demand');
+    batch.scheduler.run(() => {
+      const demands: Observable<boolean>[] = [
+        of(false),
+        throwError(() => broken),
+        timer(1, batch.scheduler).pipe(concatMap(() => throwError(() => broken))),
+      ];
+      for (const [i, demand$] of demands.entries()) {
+        words(batch.engine.stream({ prompt: 'abc', params, demand$ })).subscribe({
+          next: (text) => seen.push(`${i} ${text}`),
+          error: (error: unknown) => seen.push(`${i} ${error === broken}`),
+        });
+      }
+      words(batch.engine.stream({ prompt: 'm', params })).subscribe();
+    });
+    const of0 = ['0 queued', '0 prefill 3/3', '0 d', '0 e', '0 length:de'];
+    expect(seen.filter((line) => line.startsWith('0'))).toEqual(of0);
+    expect(seen.filter((line) => line.startsWith('1'))).toEqual(['1 queued', '1 true']);
+    expect(seen.filter((line) => line.startsWith('2'))).toEqual(['2 queued', '2 prefill 3/3', '2 d', '2 true']);
+    expect(used).toBe(0);
   });
 
   it.each(['waiting', 'prefill', 'decode', 'paused', 'preempted'] as const)(

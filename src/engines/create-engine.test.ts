@@ -1,11 +1,14 @@
-import { firstValueFrom, mergeMap, take, tap, timer, toArray } from 'rxjs';
+import { BehaviorSubject, delay, firstValueFrom, map, mergeMap, take, tap, timer, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { scriptedEngine } from '../../test/support/scripted-engine.ts';
 import { letters } from '../../test/support/toy-model.ts';
 import { at, virtualEngine, word, words } from '../../test/support/virtual-engine.ts';
 import type { EngineStats, StagedRecipe } from '../core/contracts/index.ts';
+import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
+import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
 import { oneAtATime } from '../core/scheduling/one-at-a-time.ts';
 import { schedule } from '../operators/schedule.ts';
+import { tokenize } from '../operators/tokenize.ts';
 
 describe('an engine', () => {
   it('answers a request token by token, a step each', async () => {
@@ -138,17 +141,60 @@ describe('an engine', () => {
     const { engine, scheduler } = await virtualEngine({}, { meter: faulty });
     const seen: string[] = [];
     scheduler.run(() => {
-      words(engine.stream({ prompt: 'abc', params: { maxTokens: 1 } })).subscribe({
-        next: (text) => seen.push(text),
-        error: (error: Error) => seen.push(error.message),
-      });
+      for (const prompt of ['abc', 'x']) {
+        words(engine.stream({ prompt, params: { maxTokens: 1 } })).subscribe({
+          next: (text) => seen.push(text),
+          error: (error: Error) => seen.push(error.message),
+        });
+      }
       timer(10, scheduler).subscribe(() => {
         throws = false;
         words(engine.stream({ prompt: 'mn', params: { maxTokens: 1 } })).subscribe((text) => seen.push(text));
       });
     });
-    // The first had finished inside the step: it hears of that, for it is out of the batch.
-    expect(seen).toEqual(['queued', 'length:d', 'queued', 'prefill 2/2', 'o', 'length:o']);
+    // The first had finished inside the step: it hears of that, for it is out of the batch; so had the second in the next.
+    expect(seen).toEqual(['queued', 'queued', 'length:d', 'length:y', 'queued', 'prefill 2/2', 'o', 'length:o']);
+  });
+
+  it('ends what waits when no step can be planned, and sleeps', async () => {
+    const broken: StagedRecipe['schedule'] = () =>
+      map(() => {
+        throw new Error('faulty policy');
+      });
+    let turns = 0;
+    const { engine, scheduler } = await virtualEngine(
+      {},
+      {
+        schedule: (context) => (tick$) =>
+          tick$.pipe(
+            tap(() => turns++),
+            broken(context),
+          ),
+      },
+    );
+    const seen: string[] = [];
+    scheduler.run(() => {
+      for (const [frame, prompt] of [
+        [0, 'abc'],
+        [0, 'm'],
+        [50, 'x'],
+      ] as const) {
+        at(frame, words(engine.stream({ prompt })), scheduler).subscribe({
+          next: (text) => seen.push(text),
+          error: (error: Error) => seen.push(error.message),
+        });
+      }
+      timer(100, scheduler).subscribe(() => seen.push(`${turns} turns`));
+    });
+    expect(seen).toEqual(['queued', 'queued', 'faulty policy', 'faulty policy', 'queued', 'faulty policy', '4 turns']);
+    await engine.close();
+  });
+
+  it('refuses a budget that not every sequence could decode in', async () => {
+    await expect(scriptedEngine({}, { maxNumSeqs: 8, maxNumBatchedTokens: 4 })).rejects.toMatchObject({
+      code: 'RXLLM_OPTION_INVALID',
+      param: 'maxNumBatchedTokens',
+    });
   });
 
   it('ends a request at its deadline with what it has', async () => {
@@ -162,6 +208,45 @@ describe('an engine', () => {
       // Still in the queue when its time is over.
       expectObservable(results(7, 'mno')).toBe('7ms (r|)', { r: 'abort:' });
     });
+  });
+
+  it.each([0, -5, Number.NaN, Number.POSITIVE_INFINITY])('refuses a deadline of %d ms', async (deadlineMs) => {
+    const { engine, runner } = await scriptedEngine();
+    await expect(firstValueFrom(engine.stream({ prompt: 'abc', deadlineMs }))).rejects.toMatchObject({
+      code: 'RXLLM_INVALID_REQUEST',
+      param: 'deadlineMs',
+    });
+    expect(runner.calls).toEqual([]);
+    await engine.close();
+  });
+
+  it('takes a deadline, and a pause, of months', async () => {
+    const { engine, runner } = await scriptedEngine(
+      {},
+      { maxPauseMs: Number.MAX_SAFE_INTEGER },
+      { schedule: schedule(continuousBatching()), kv: contiguousSlots() },
+    );
+    const demand$ = new BehaviorSubject(true);
+    const events$ = engine.stream({ prompt: 'abc', params: { maxTokens: 3 }, deadlineMs: 1e10, demand$ }).pipe(
+      tap((event) => {
+        if (event.type === 'token' && event.text === 'd') demand$.next(false);
+      }),
+      toArray(),
+    );
+    let steps = 0;
+    engine.stats$.subscribe(() => {
+      steps += 1;
+    });
+    const events = firstValueFrom(events$);
+    await engine.generate('m', 20);
+    const [passes, turns] = [runner.calls.length, steps];
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    // It may have planned once more before it fell asleep.
+    expect(steps).toBeLessThanOrEqual(turns + 1);
+    expect(runner.calls).toHaveLength(passes);
+    demand$.next(true);
+    expect((await events).map(word).at(-1)).toBe('length:def');
+    await engine.close();
   });
 
   it('refuses one request more than the queue holds, and the same id twice', async () => {
@@ -242,6 +327,17 @@ describe('an engine as a Promise', () => {
     await expect(firstValueFrom(runner.forward(runner.calls[0]!))).rejects.toMatchObject({
       code: 'RXLLM_RUNTIME_FAILED',
     });
+  });
+
+  it('refuses a request whose tokenizer was still at work when it closed', async () => {
+    const { engine } = await scriptedEngine(
+      {},
+      {},
+      { tokenize: (context) => (request$) => tokenize()(context)(request$.pipe(delay(5))) },
+    );
+    const request = engine.generate('abc', 3);
+    await engine.close();
+    await expect(request).rejects.toMatchObject({ code: 'RXLLM_ENGINE_CLOSED' });
   });
 
   it('gives everything back after 1,000 requests cancelled at random moments', async () => {

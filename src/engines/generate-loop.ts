@@ -23,7 +23,7 @@ export const generateLoop: StagedRecipe = {
   runtime: stock(),
   kv: noCache(),
   tokenize: tokenize(),
-  schedule: schedule(oneAtATime({ prefillChunk: 512 })),
+  schedule: schedule(oneAtATime()),
   allocate: allocateBlocks(),
   prefill: prefill(),
   decode: decodeStep(),

@@ -3,6 +3,7 @@ export { continuous } from './continuous-batching.ts';
 export { createEngine } from './create-engine.ts';
 export { createEngineHost, type EngineHost } from './engine-host.ts';
 export { generateLoop } from './generate-loop.ts';
+export { int4, QUANTIZATIONS, type Quantization } from './int4.ts';
 export { kvCache } from './kv-cache.ts';
 export { paged } from './paged-attention.ts';
 export { prefixCaching } from './prefix-caching.ts';

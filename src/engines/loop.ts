@@ -4,18 +4,16 @@ import {
   defer,
   EMPTY,
   merge,
-  NEVER,
   type Observable,
   of,
   repeat,
-  type SchedulerLike,
   Subject,
   share,
   take,
   tap,
-  timer,
 } from 'rxjs';
 import type { EngineContext, Settled, StagedRecipe } from '../core/contracts/index.ts';
+import { after } from './after.ts';
 import { compose } from './compose.ts';
 
 export interface Loop {
@@ -25,18 +23,15 @@ export interface Loop {
   wake(): void;
 }
 
-const alarm = (at: number, clock: SchedulerLike): Observable<unknown> =>
-  at === Number.POSITIVE_INFINITY ? NEVER : timer(Math.max(0, at - clock.now()), clock);
-
 /**
  * The one loop that all requests of an engine share. It turns while a plan has rows and sleeps otherwise.
  *
  *     wake:  --w-----------------w---
  *     step$: ----s--s--s---------s---   (sleeps after a step without rows)
  *
- * A stage that errors ends its step, not the loop: `onError` is told, and the next turn begins.
+ * A stage that errors ends its step, not the loop: `onError` is told, and says whether there is something new to plan.
  */
-export function createLoop(recipe: StagedRecipe, context: EngineContext, onError: (error: unknown) => void): Loop {
+export function createLoop(recipe: StagedRecipe, context: EngineContext, onError: (error: unknown) => boolean): Loop {
   const { clock, betweenSteps } = context.options;
   const wake$ = new Subject<void>();
   const stages = compose(recipe, context);
@@ -45,7 +40,7 @@ export function createLoop(recipe: StagedRecipe, context: EngineContext, onError
   let wakeAt = Number.POSITIVE_INFINITY;
   // Every turn starts off the stack of the one before it, for a turn may be synchronous from end to end.
   const nextTurn = (): Observable<unknown> => {
-    const awaited: Observable<unknown> = awake ? of(undefined) : merge(wake$, alarm(wakeAt, clock));
+    const awaited: Observable<unknown> = awake ? of(undefined) : merge(wake$, after(wakeAt - clock.now(), clock));
     return awaited.pipe(take(1), concatMap(betweenSteps), take(1));
   };
   const turn$ = defer(() => {
@@ -58,8 +53,10 @@ export function createLoop(recipe: StagedRecipe, context: EngineContext, onError
       wakeAt = step.wakeAt;
     }),
     catchError((error: unknown) => {
-      awake = true;
-      onError(error);
+      // To plan the same again would fail again.
+      wakeAt = Number.POSITIVE_INFINITY;
+      const changed = onError(error);
+      awake ||= changed;
       return EMPTY;
     }),
   );

@@ -37,6 +37,14 @@ export function resolveOptions(model: Model, given: Partial<EngineOptions>): Eng
   positiveInteger('maxNumSeqs', options.maxNumSeqs);
   positiveInteger('maxNumBatchedTokens', options.maxNumBatchedTokens);
   positiveInteger('maxPauseMs', options.maxPauseMs);
+  if (options.maxNumBatchedTokens < options.maxNumSeqs) {
+    throw new RxllmError(
+      'RXLLM_OPTION_INVALID',
+      `maxNumBatchedTokens: ${options.maxNumBatchedTokens} is less than maxNumSeqs (${options.maxNumSeqs}), so that ` +
+        'not every running sequence could decode in each step. Raise it, or lower maxNumSeqs.',
+      { param: 'maxNumBatchedTokens' },
+    );
+  }
   const { kvCacheMemoryMiB = defaultKvMemory(model, options) } = given;
   positiveInteger('kvCacheMemoryMiB', kvCacheMemoryMiB);
   return { ...options, kvCacheMemoryMiB };

@@ -3,6 +3,7 @@ import { RxllmError } from '../core/errors.ts';
 import { baseline } from './baseline.ts';
 import { continuous } from './continuous-batching.ts';
 import { generateLoop } from './generate-loop.ts';
+import { int4 } from './int4.ts';
 import { kvCache } from './kv-cache.ts';
 import { paged } from './paged-attention.ts';
 import { prefixCaching } from './prefix-caching.ts';
@@ -29,6 +30,7 @@ export const engines: readonly EngineEntry[] = [
   { recipe: continuous, chapter: 9, question: 'Why should anyone wait for a batch to end?' },
   { recipe: paged, chapter: 10, question: 'Where does the memory go?' },
   { recipe: prefixCaching, chapter: 11, question: 'Why compute the same beginning twice?' },
+  { recipe: int4, chapter: 12, question: 'How do bigger models fit into less memory?', from: continuous },
   {
     recipe: speculative,
     chapter: 13,

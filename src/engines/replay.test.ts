@@ -53,8 +53,10 @@ async function recorded(policy: keyof typeof policies): Promise<readonly RecordL
   scheduler.run(() => {
     for (let i = 0; i < 30; i++) {
       const demand$ = new BehaviorSubject(true);
+      const prompt = 'a'.repeat(1 + random() * 8);
       const request = engine.stream({
-        prompt: 'a'.repeat(1 + random() * 8),
+        id: `r${i}`,
+        prompt,
         demand$,
         ...(i % 7 < 3 ? { deadlineMs: 30 + i } : {}),
         params: {
@@ -65,6 +67,8 @@ async function recorded(policy: keyof typeof policies): Promise<readonly RecordL
       });
       soon(60).subscribe(() => {
         const subscription = request.subscribe({ error: () => {} });
+        if (i % 3 === 0)
+          engine.stream({ prompt, forkOf: `r${i}`, params: { maxTokens: 6 } }).subscribe({ error: () => {} });
         if (i % 4 === 1) soon(60).subscribe(() => subscription.unsubscribe());
         if (i % 6 === 2) soon(10).subscribe(() => demand$.next(false));
         if (i % 6 === 2) timer(70, scheduler).subscribe(() => demand$.next(true));

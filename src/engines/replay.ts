@@ -72,7 +72,7 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
       switch (line.type) {
         case 'arrive':
           now = line.request.arrivedAt;
-          sequences.set(line.request.id, arrive(line.request, context));
+          sequences.set(line.request.id, arrive(line.request, context, sequences));
           break;
         case 'cancel':
         case 'abort': {
@@ -113,7 +113,11 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
   }
 }
 
-function arrive({ id, tokens, params, priority, cacheSalt }: RecordedRequest, context: EngineContext): Sequence {
+function arrive(
+  { id, tokens, params, priority, cacheSalt, parent }: RecordedRequest,
+  context: EngineContext,
+  sequences: ReadonlyMap<SequenceId, Sequence>,
+): Sequence {
   const { logitBias, ...rest } = params;
   const request = {
     id,
@@ -123,6 +127,8 @@ function arrive({ id, tokens, params, priority, cacheSalt }: RecordedRequest, co
     ...(cacheSalt === undefined ? {} : { cacheSalt }),
   };
   const sequence = createSequence(request, [...tokens], context);
+  const shared = parent === undefined ? undefined : sequences.get(parent);
+  if (shared !== undefined) sequence.parent = shared;
   context.waiting.push(sequence);
   return sequence;
 }
@@ -135,5 +141,6 @@ function leave(sequence: Sequence, how: 'cancel' | 'abort', { waiting, running, 
     return;
   }
   waiting.splice(waiting.indexOf(sequence), 1);
+  sequence.phase = how === 'abort' ? 'finished' : 'cancelled';
   kv.free(sequence);
 }

@@ -1,4 +1,4 @@
-import { distinctUntilChanged, Observable, of, type Subscriber, Subscription, timer } from 'rxjs';
+import { distinctUntilChanged, Observable, of, type Subscriber, Subscription } from 'rxjs';
 import type {
   EngineContext,
   GenerateRequest,
@@ -10,6 +10,7 @@ import type {
 } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { finished } from '../operators/settle.ts';
+import { deadline } from './deadline.ts';
 
 interface Route {
   readonly sequence: Sequence;
@@ -20,10 +21,13 @@ interface Route {
 export interface Requests {
   /** Cold: a subscription is an arrival, unsubscribing is its cancel. */
   stream(request: GenerateRequest): Observable<TokenEvent>;
-  /** Hands a settled step's events to their readers. */
+  /** Hands a settled step's events, and the errors of single sequences, to their readers. */
   deliver(step: Settled): void;
-  /** A step failed: what was running in it ends with the error. */
-  fail(error: unknown): void;
+  /**
+   * A step failed: what was running in it ends with the error, or, where nothing was and nothing had left, what
+   * waits and cannot be admitted. Returns whether anything ended.
+   */
+  fail(error: unknown): boolean;
   /** Refuses what comes from now on, and ends with `abort` what is under way. */
   close(): void;
 }
@@ -35,7 +39,12 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
   const routes = new Map<SequenceId, Route>();
   let closed = false;
 
+  const refuseIfClosed = () => {
+    if (closed) throw new RxllmError('RXLLM_ENGINE_CLOSED', 'The engine is closed; start another.');
+  };
+
   const enqueue = (sequence: Sequence, reader: Subscriber<TokenEvent>) => {
+    refuseIfClosed();
     if (routes.has(sequence.id)) {
       throw new RxllmError('RXLLM_INVALID_REQUEST', `id: a request "${sequence.id}" is under way; give another id.`, {
         param: 'id',
@@ -102,9 +111,17 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
     }
   };
 
+  const drop = (sequence: Sequence, from: Sequence[], error: unknown) => {
+    from.splice(from.indexOf(sequence), 1);
+    kv.free(sequence);
+    sequence.phase = 'finished';
+    routes.get(sequence.id)?.reader.error(error);
+  };
+
   const stream = (request: GenerateRequest) =>
     new Observable<TokenEvent>((reader) => {
-      if (closed) throw new RxllmError('RXLLM_ENGINE_CLOSED', 'The engine is closed; start another.');
+      refuseIfClosed();
+      const overdue$ = deadline(request, options.clock);
       const life = new Subscription();
       life.add(
         of(request)
@@ -117,9 +134,14 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
                 return reader.error(error);
               }
               life.add(() => cancel(sequence));
-              life.add(request.demand$?.pipe(distinctUntilChanged()).subscribe((ready) => setReady(sequence, ready)));
-              if (request.deadlineMs === undefined) return;
-              life.add(timer(request.deadlineMs, options.clock).subscribe(() => abort(sequence)));
+              life.add(
+                request.demand$?.pipe(distinctUntilChanged()).subscribe({
+                  next: (ready) => setReady(sequence, ready),
+                  error: (error: unknown) => reader.error(error),
+                  complete: () => setReady(sequence, true),
+                }),
+              );
+              life.add(overdue$.subscribe(() => abort(sequence)));
             },
             error: (error: unknown) => reader.error(error),
           }),
@@ -129,21 +151,21 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
 
   return {
     stream,
-    deliver: ({ events }) => {
+    deliver: ({ events, failed }) => {
       for (const [id, toSend] of events) send(id, toSend);
+      for (const [id, error] of failed) routes.get(id)?.reader.error(error);
     },
     fail: (error) => {
-      // A paused sequence had no row in it.
-      for (const sequence of running.filter(({ phase }) => phase === 'running')) {
-        running.splice(running.indexOf(sequence), 1);
-        kv.free(sequence);
-        sequence.phase = 'finished';
-        routes.get(sequence.id)?.reader.error(error);
-      }
       // The events of those that had left were lost with the step.
-      for (const { sequence } of [...routes.values()]) {
-        if (sequence.phase === 'finished') send(sequence.id, [finished(sequence)]);
-      }
+      const left = [...routes.values()].filter(({ sequence }) => sequence.phase === 'finished');
+      for (const { sequence } of left) send(sequence.id, [finished(sequence)]);
+      // A paused sequence had no row in it, and keeps its place, unless it was about to leave.
+      const ran = running.filter(({ phase, finish }) => phase !== 'paused' || finish !== undefined);
+      for (const sequence of ran) drop(sequence, running, error);
+      if (left.length > 0 || ran.length > 0) return true;
+      const queued = waiting.filter(({ phase }) => phase === 'waiting');
+      for (const sequence of queued) drop(sequence, waiting, error);
+      return queued.length > 0;
     },
     close: () => {
       closed = true;

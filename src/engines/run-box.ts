@@ -1,4 +1,4 @@
-import { concatMap, EMPTY, Observable, of, Subject, type Subscriber, Subscription, take, timer } from 'rxjs';
+import { concatMap, EMPTY, Observable, of, Subject, type Subscriber, Subscription, take } from 'rxjs';
 import type {
   EngineContext,
   EngineStats,
@@ -8,6 +8,7 @@ import type {
   TokenEvent,
 } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
+import { deadline } from './deadline.ts';
 import { queueFull } from './requests.ts';
 import type { RunningEngine } from './running-engine.ts';
 
@@ -84,13 +85,12 @@ export function runBox(recipe: OpaqueRecipe, context: EngineContext): RunningEng
   const stream = (request: GenerateRequest) =>
     new Observable<TokenEvent>((reader) => {
       if (closed) throw new RxllmError('RXLLM_ENGINE_CLOSED', 'The engine is closed; start another.');
+      const overdue$ = deadline(request, clock);
       const position = waiting();
       if (position >= maxQueue) throw queueFull(position);
       const job: Job = { request, reader };
       const life = new Subscription(() => jobs.delete(job));
-      if (request.deadlineMs !== undefined) {
-        life.add(timer(request.deadlineMs, clock).subscribe(() => finish(job, ABORTED)));
-      }
+      life.add(overdue$.subscribe(() => finish(job, ABORTED)));
       jobs.add(job);
       reader.next({ type: 'queued', position });
       job$.next(job);

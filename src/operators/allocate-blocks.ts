@@ -12,7 +12,7 @@ import { type QueuePolicy, victimOf } from '../core/scheduling/order.ts';
 import { release } from '../core/scheduling/release.ts';
 
 export interface AllocateBlocksOptions {
-  /** Whose blocks are taken first when memory is short: the newest's, or the lowest priority's. */
+  /** Whose blocks are taken first when memory is short: the newest's, or that of the highest `priority` number. */
   readonly policy?: QueuePolicy;
 }
 

@@ -1,4 +1,4 @@
-import { map, type Observable } from 'rxjs';
+import { concat, defer, last, map, type Observable } from 'rxjs';
 import type {
   Allocated,
   Draft,
@@ -11,6 +11,28 @@ import type {
 import { toRectangle } from '../core/runtime/rectangle.ts';
 
 const NO_DRAFTS: ReadonlyMap<SequenceId, Draft> = new Map();
+
+export interface ForwardRuns {
+  readonly runs: readonly (readonly PlannedRow[])[];
+  /** Another pass of this step may come after these. */
+  readonly isFollowed: boolean;
+  /** Gets the last logits `[vocab]` of each row whose tokens are all computed. */
+  readonly logits: Map<SequenceId, Float32Array>;
+}
+
+/** One forward pass a run, one after the other; emits once, after the last. */
+export function forwardRuns(
+  { runs, isFollowed, logits }: ForwardRuns,
+  step: Allocated,
+  context: EngineContext,
+): Observable<void> {
+  const passes = runs.map((rows, i) => {
+    // The next pass reuses the runner's buffer.
+    const isKept = isFollowed || i < runs.length - 1;
+    return defer(() => forwardRows(rows, step, context, (id, row) => logits.set(id, isKept ? row.slice() : row)));
+  });
+  return concat(...passes).pipe(last());
+}
 
 /**
  * Runs rows as one rectangle `[rows, widest row]`, each with its draft behind it, and gives each finished row’s logits to

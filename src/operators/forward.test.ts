@@ -1,9 +1,18 @@
 import { delay, map, type Observable, of, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { decodeRow, emptyStep, operatorContext, prefillRow, runningSequence } from '../../test/support/context.ts';
+import {
+  decodeRow,
+  emptyStep,
+  operatorContext,
+  prefillRow,
+  runningSequence,
+  virtualOptions,
+} from '../../test/support/context.ts';
 import { expectWellBehaved, testScheduler } from '../../test/support/marbles.ts';
-import { letters, toyConfig } from '../../test/support/toy-model.ts';
+import { letters, toyConfig, toyModel } from '../../test/support/toy-model.ts';
 import type { Computed, EngineContext, ForwardBatch, Logits, ModelRunner, Sequence } from '../core/contracts/index.ts';
+import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
+import { pagedBlocks } from '../core/memory/paged-blocks.ts';
 import { decodeStep } from './decode-step.ts';
 import { prefill } from './prefill.ts';
 
@@ -61,6 +70,28 @@ describe('prefill', () => {
     expect(logitsOf(seen[0]!)).toEqual([['s0', [10, 11]]]);
   });
 
+  it('runs prompts of very different lengths apart, since padding costs more than a pass', () => {
+    const { runner, batches } = bufferedRunner();
+    const context = operatorContext(testScheduler(), {
+      runner,
+      kv: contiguousSlots({ slots: 3 })(toyModel, virtualOptions(testScheduler())),
+    });
+    const rows = ['ab', 'a'.repeat(20), 'cd'].map((prompt) => prefillRow(runningSequence(context, { prompt })));
+    const seen: Computed[] = [];
+    of(stepOf(context, rows))
+      .pipe(prefill()(context))
+      .subscribe((step) => seen.push(step));
+    expect(batches.map(({ rows: count, width, logitsAt }) => [count, width, logitsAt])).toEqual([
+      [1, 20, [19]],
+      [2, 2, [1, 3]],
+    ]);
+    expect(logitsOf(seen[0]!)).toEqual([
+      ['s1', [10, 11]],
+      ['s0', [20, 21]],
+      ['s2', [22, 23]],
+    ]);
+  });
+
   it('keeps its logits when the decode run of the step reuses the buffer', () => {
     const { runner, batches } = bufferedRunner();
     const context = operatorContext(testScheduler(), { runner });
@@ -89,6 +120,38 @@ describe('prefill', () => {
 });
 
 describe('decodeStep', () => {
+  it.each(['paged', 'contiguous'] as const)('cuts rows of very different length apart where %s', (layout) => {
+    const { runner, batches } = bufferedRunner();
+    const options = { ...virtualOptions(testScheduler()), maxModelLen: 8000, kvCacheMemoryMiB: 64 };
+    const kv = (layout === 'paged' ? pagedBlocks() : contiguousSlots())(toyModel, options);
+    const context = operatorContext(testScheduler(), { runner, kv, options });
+    const rows = [4, 7000, 5].map((computed) => {
+      const sequence = runningSequence(context, { prompt: 'a'.repeat(computed), output: 'd' });
+      kv.reserve(sequence, computed);
+      sequence.computed = computed;
+      return decodeRow(sequence);
+    });
+    const seen: Computed[] = [];
+    of(stepOf(context, rows))
+      .pipe(decodeStep()(context))
+      .subscribe((step) => seen.push(step));
+    const runs = layout === 'paged' ? [[7000], [5, 4]] : [[4, 7000, 5]];
+    expect(batches.map(({ positions }) => positions)).toEqual(runs);
+    expect(logitsOf(seen[0]!)).toEqual(
+      layout === 'paged'
+        ? [
+            ['s1', [10, 11]],
+            ['s2', [20, 21]],
+            ['s0', [22, 23]],
+          ]
+        : [
+            ['s0', [10, 11]],
+            ['s1', [12, 13]],
+            ['s2', [14, 15]],
+          ],
+    );
+  });
+
   it('leaves out rows that verify has decided', () => {
     const { runner, batches } = bufferedRunner();
     const context = operatorContext(testScheduler(), { runner });

@@ -1,6 +1,10 @@
 import { concatMap, map, of } from 'rxjs';
 import type { Allocated, Computed, SequenceId, Slot } from '../core/contracts/index.ts';
-import { forwardRows } from './forward-rows.ts';
+import { cutIntoRuns } from '../core/scheduling/cut-into-runs.ts';
+import { forwardRuns } from './forward-rows.ts';
+
+/** A pass reads all weights, which takes about as long as computing so many more tokens in it. */
+const RUN_COST_TOKENS = 16;
 
 const NOTHING_YET: Pick<Computed, 'drafts' | 'accepted' | 'logprobs'> = {
   drafts: new Map(),
@@ -9,7 +13,8 @@ const NOTHING_YET: Pick<Computed, 'drafts' | 'accepted' | 'logprobs'> = {
 };
 
 /**
- * Runs the plan's prompt chunks through the model. A prompt whose last chunk ran has logits `[vocab]` after it.
+ * Runs the plan's prompt chunks through the model, in one pass or, where padding would cost more, in several. A prompt
+ * whose last chunk ran has logits `[vocab]` after it.
  *
  *     allocated: --a-------------
  *     prefill(): -----computed---   (after the forward pass)
@@ -20,6 +25,6 @@ export const prefill = (): Slot<Allocated, Computed> => (context) =>
     const logits = new Map<SequenceId, Float32Array>();
     const computed: Computed = { ...step, ...NOTHING_YET, logits };
     if (rows.length === 0) return of(computed);
-    // Copied, for the decode run of this step reuses the runner's buffer.
-    return forwardRows(rows, step, context, (id, row) => logits.set(id, row.slice())).pipe(map(() => computed));
+    const runs = cutIntoRuns(rows, ({ newTokens }) => newTokens, RUN_COST_TOKENS);
+    return forwardRuns({ runs, isFollowed: true, logits }, step, context).pipe(map(() => computed));
   });

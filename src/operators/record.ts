@@ -24,7 +24,8 @@ export function record(write: (line: RecordLine) => void): Observer {
   const planned = ({ waiting, running }: EngineContext, { index, now, ended }: Planned) => {
     if (open) write({ type: 'step', ...open, rows: [], preempted: [], events: [] });
     open = { index, now };
-    const present = [...waiting, ...running];
+    // Who arrived at the same time and runs already stood before those who wait.
+    const present = [...running, ...waiting];
     for (const sequence of [...known.keys()]) {
       if (ended.includes(sequence)) leave(sequence, 'abort', false);
       else if (!present.includes(sequence)) leave(sequence, 'cancel', false);

@@ -71,17 +71,12 @@ describe('sample', () => {
     expect(new Set(draw(0)).size).toBeGreaterThan(1);
   });
 
-  it('turns a sampler that throws into an error', () => {
+  it('keeps the failure of one row from its neighbours', () => {
     const context = operatorContext(testScheduler());
-    const sequence = runningSequence(context, { params: { temperature: 1 } });
-    const random = () => {
-      throw new Error('no chance');
-    };
-    const errors: unknown[] = [];
-    of(stepOf([sequence, peak(3)]))
-      .pipe(sample()({ ...context, options: { ...context.options, random } }))
-      .subscribe({ error: (error: unknown) => errors.push(error) });
-    expect(errors).toEqual([new Error('no chance')]);
+    const [sick, well] = [runningSequence(context), runningSequence(context)];
+    const { produced, failed } = run(context, stepOf([sick, new Float32Array(32).fill(Number.NaN)], [well, peak(3)]));
+    expect([...produced]).toEqual([['s1', [3]]]);
+    expect([...failed]).toEqual([['s0', expect.objectContaining({ code: 'RXLLM_RUNTIME_FAILED' })]]);
   });
 
   it('is well behaved', () => {

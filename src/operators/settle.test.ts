@@ -84,6 +84,14 @@ describe('settle', () => {
     expect([context.running, context.kv.used]).toEqual([[], 0]);
   });
 
+  it('drops what failed without a word, and gives its blocks back', () => {
+    const context = operatorContext(testScheduler());
+    const sick = runningSequence(context);
+    context.kv.reserve(sick, 3);
+    const { events, ended } = run(context, { rows: [prefillRow(sick)], failed: new Map([[sick.id, new Error()]]) });
+    expect([[...events], ended, context.running, context.kv.used]).toEqual([[], [], [], 0]);
+  });
+
   it('puts preempted and deferred sequences in front of the queue, by arrival', () => {
     const context = operatorContext(testScheduler());
     const waiting = runningSequence(context);
@@ -97,6 +105,19 @@ describe('settle', () => {
     expect(context.waiting).toEqual([older, victim, newcomer, waiting]);
     expect([victim, older, newcomer].map((sequence) => sequence?.phase)).toEqual(['waiting', 'paused', 'waiting']);
     expect(context.running).toEqual([]);
+  });
+
+  it('ends those that got a finish while they were preempted or deferred', () => {
+    const context = operatorContext(testScheduler());
+    const [victim, newcomer] = [runningSequence(context), runningSequence(context)];
+    victim.finish = newcomer.finish = 'abort';
+    const { events, ended } = run(context, { preempted: [victim], deferred: [newcomer] });
+    expect(ended).toEqual([victim, newcomer]);
+    expect([...events.values()].map(([event, ...more]) => [event?.type, more])).toEqual([
+      ['finished', []],
+      ['finished', []],
+    ]);
+    expect([context.running, context.waiting]).toEqual([[], []]);
   });
 
   it('is well behaved', () => {

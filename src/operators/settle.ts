@@ -13,8 +13,8 @@ import type {
 import { sweep } from '../core/scheduling/sweep.ts';
 
 /**
- * Applies the step: lengths advance, preempted sequences go back to the queue, finished and cancelled ones leave and
- * give their blocks back, and what readers should hear becomes events.
+ * Applies the step: lengths advance, preempted sequences go back to the queue, finished, failed and cancelled ones leave
+ * and give their blocks back, and what readers should hear becomes events.
  *
  *     worded:   --w--------
  *     settle(): --settled--
@@ -24,6 +24,8 @@ export const settle = (): Slot<Worded, Settled> => (context) =>
     const events = new Map<SequenceId, readonly TokenEvent[]>();
     for (const row of step.rows) {
       const { sequence, newTokens } = row;
+      // Nothing more is to be told of it but its error, and that goes past the events.
+      if (step.failed.has(sequence.id)) sequence.phase = 'cancelled';
       const ids = step.produced.get(sequence.id) ?? [];
       // Of a verified run all but the last token are computed, as its row's own token is: as many as stop has left of it.
       const advanced = step.accepted.has(sequence.id) ? ids.length : newTokens;
@@ -34,7 +36,7 @@ export const settle = (): Slot<Worded, Settled> => (context) =>
     }
     requeue(step.deferred, context);
     requeue(step.preempted, context);
-    for (const { id, phase } of step.preempted) if (phase !== 'cancelled') events.set(id, [{ type: 'preempted' }]);
+    for (const sequence of step.preempted) if (staysOn(sequence)) events.set(sequence.id, [{ type: 'preempted' }]);
     const ended = [...step.ended, ...sweep(context)];
     for (const sequence of ended) {
       events.set(sequence.id, [...(events.get(sequence.id) ?? []), finished(sequence)]);
@@ -42,9 +44,12 @@ export const settle = (): Slot<Worded, Settled> => (context) =>
     return { ...step, ended, events };
   });
 
-/** In front of the queue, by arrival; who was cancelled meanwhile stays for the sweep. */
+/** It was neither cancelled nor given a `finish` while the step ran. */
+const staysOn = ({ phase, finish }: Sequence): boolean => phase !== 'cancelled' && finish === undefined;
+
+/** In front of the queue, by arrival; who does not stay is left to the sweep, which does not look into the queue. */
 function requeue(sequences: readonly Sequence[], { running, waiting }: EngineContext): void {
-  const returning = sequences.filter(({ phase }) => phase !== 'cancelled');
+  const returning = sequences.filter(staysOn);
   returning.sort((a, b) => a.arrivedAt - b.arrivedAt);
   for (const sequence of returning) {
     if (sequence.phase === 'running') sequence.phase = 'waiting';

@@ -35,11 +35,14 @@ export const verify = (): Slot<Computed, Computed> => (context) =>
         for (const { sequence } of rows) {
           const draft = drafts.get(sequence.id);
           if (draft === undefined) continue;
-          const samples = decide(sequence, draft, logits.get(sequence.id)!, context);
-          logits.delete(sequence.id);
+          const found = logits.get(sequence.id)!;
+          const samples = decide(sequence, draft, found, context);
+          // Where no token can be chosen, sample finds the same in the row's own logits, and ends this row alone.
+          if (samples === undefined) logits.set(sequence.id, found.subarray(0, context.model.config.vocab));
+          else logits.delete(sequence.id);
           // The last one has no keys and values yet; of a cancelled sequence only its own token counts.
-          context.kv.truncate(sequence, sequence.computed + Math.max(1, samples.length));
-          if (samples.length === 0) continue;
+          context.kv.truncate(sequence, sequence.computed + Math.max(1, samples?.length ?? 0));
+          if (!samples?.length) continue;
           accepted.set(
             sequence.id,
             samples.map(({ id }) => id),
@@ -71,17 +74,21 @@ function makeRoom(step: Computed, { kv }: EngineContext) {
   return { drafts, reservations };
 }
 
-/** None of a sequence that was cancelled meanwhile. */
+/** None of a sequence that was cancelled meanwhile; undefined where no token can be chosen. */
 function decide(sequence: Sequence, draft: Draft, logits: Float32Array, context: EngineContext) {
   const { params, tokens, promptLength, phase } = sequence;
   if (phase === 'cancelled') return [];
   const { eosIds } = context.model.tokenizer;
-  return verifyDraft({
-    sampler: samplerOf(sequence, context),
-    draft,
-    logits,
-    tokens,
-    promptLength,
-    ends: (id) => params.stopTokenIds.includes(id) || (!params.ignoreEos && eosIds.has(id)),
-  });
+  try {
+    return verifyDraft({
+      sampler: samplerOf(sequence, context),
+      draft,
+      logits,
+      tokens,
+      promptLength,
+      ends: (id) => params.stopTokenIds.includes(id) || (!params.ignoreEos && eosIds.has(id)),
+    });
+  } catch {
+    return undefined;
+  }
 }

@@ -17,8 +17,14 @@ export function repeatRequest(
   return Array.from({ length: n }, (_, index) => ({
     ...request,
     ...(index === 0 ? { id } : { forkOf: id }),
-    ...(seed !== undefined && { params: { ...request.params, seed: seed + index } }),
+    ...(seed !== undefined && { params: { ...request.params, seed: wrapped(seed, index) } }),
   }));
+}
+
+/** `seed + by`; behind the largest safe integer comes the smallest. */
+function wrapped(seed: number, by: number): number {
+  const left = Number.MAX_SAFE_INTEGER - seed;
+  return by <= left ? seed + by : Number.MIN_SAFE_INTEGER + (by - left - 1);
 }
 
 /** @throws RxllmError `RXLLM_INVALID_REQUEST` when stream_options stands without stream */

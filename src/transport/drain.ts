@@ -1,6 +1,7 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { BehaviorSubject, filter, firstValueFrom, type Observable, race, timer } from 'rxjs';
 import { RxllmError } from '../core/errors.ts';
+import { replyClosed } from './client-gone.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -16,13 +17,17 @@ export function addDraining(app: FastifyInstance): void {
   const underWay$ = new BehaviorSubject(0);
   const draining$ = new BehaviorSubject(false);
 
-  app.addHook('onRequest', async (_request, reply) => {
-    if (draining$.value) {
-      reply.header('connection', 'close');
-      throw new RxllmError('RXLLM_ENGINE_CLOSED', 'The server is shutting down; send the request elsewhere.');
-    }
+  const refuse = (reply: FastifyReply) => {
+    if (!draining$.value) return;
+    reply.header('connection', 'close');
+    throw new RxllmError('RXLLM_ENGINE_CLOSED', 'The server is shutting down; send the request elsewhere.');
+  };
+  app.addHook('onRequest', async (_request, reply) => refuse(reply));
+  // Its body has arrived by now: one that never does holds up nothing.
+  app.addHook('preValidation', async (_request, reply) => {
+    refuse(reply);
     underWay$.next(underWay$.value + 1);
-    reply.raw.once('close', () => underWay$.next(underWay$.value - 1));
+    replyClosed(reply.raw).subscribe(() => underWay$.next(underWay$.value - 1));
   });
   app.decorate('draining$', draining$.asObservable());
   app.decorate('drain', async (graceMs: number) => {

@@ -3,23 +3,30 @@ import { RxllmError } from '../core/errors.ts';
 import { toChatMessages } from './chat-messages.ts';
 import { toSamplingParams } from './request-params.ts';
 import type { ChatFields, PromptFields } from './schemas.ts';
+import { checkMessagesFit, checkTextFits } from './text-limit.ts';
 
-/** What a chat request asks of the engine. @throws RxllmError `RXLLM_INVALID_REQUEST` */
+/** What a chat request asks of the engine. @throws RxllmError `RXLLM_INVALID_REQUEST`, `RXLLM_CONTEXT_LENGTH_EXCEEDED` */
 export function chatGeneration(body: Omit<ChatFields, 'type' | 'id'>, engine: Engine): GenerateRequest {
+  const messages = toChatMessages(body.messages);
+  checkMessagesFit(messages, engine);
   return {
-    prompt: toChatMessages(body.messages),
+    prompt: messages,
     params: toSamplingParams(body, wantedLogprobs(body), engine),
-    ...deadline(body),
+    ...ownFields(body),
   };
 }
 
-/** What a completion request asks of the engine for one of its prompts. @throws RxllmError `RXLLM_INVALID_REQUEST` */
+/**
+ * What a completion request asks of the engine for one of its prompts.
+ * @throws RxllmError `RXLLM_INVALID_REQUEST`, `RXLLM_CONTEXT_LENGTH_EXCEEDED`
+ */
 export function promptGeneration(
   body: Omit<PromptFields, 'type' | 'id' | 'prompt'>,
   prompt: Prompt,
   engine: Engine,
 ): GenerateRequest {
-  return { prompt, params: toSamplingParams(body, body.logprobs, engine), ...deadline(body) };
+  if (typeof prompt === 'string') checkTextFits('prompt', prompt, engine);
+  return { prompt, params: toSamplingParams(body, body.logprobs, engine), ...ownFields(body) };
 }
 
 function wantedLogprobs({ logprobs, top_logprobs }: Pick<ChatFields, 'logprobs' | 'top_logprobs'>): number | undefined {
@@ -30,6 +37,12 @@ function wantedLogprobs({ logprobs, top_logprobs }: Pick<ChatFields, 'logprobs' 
   });
 }
 
-function deadline({ deadline_ms }: { readonly deadline_ms?: number }): Pick<GenerateRequest, 'deadlineMs'> {
-  return deadline_ms === undefined ? {} : { deadlineMs: deadline_ms };
+function ownFields({
+  deadline_ms,
+  cache_salt,
+}: Pick<ChatFields, 'deadline_ms' | 'cache_salt'>): Pick<GenerateRequest, 'deadlineMs' | 'cacheSalt'> {
+  return {
+    ...(deadline_ms !== undefined && { deadlineMs: deadline_ms }),
+    ...(cache_salt !== undefined && { cacheSalt: cache_salt }),
+  };
 }

@@ -32,6 +32,8 @@ export function createInstruments() {
     running: gauge('num_requests_running', 'Requests in the batch of the latest step.'),
     waiting: gauge('num_requests_waiting', 'Requests in the queue after the latest step.'),
     kvUsage: gauge('kv_cache_usage_perc', 'KV blocks in use; 1 means 100 percent.'),
+    prefixQueries: counter('prefix_cache_queries', 'Tokens looked for in the prefix cache.'),
+    prefixHits: counter('prefix_cache_hits', 'Of those, tokens found.'),
     promptTokens: counter('prompt_tokens', 'Prompt tokens whose prefill is complete.'),
     generationTokens: counter('generation_tokens', 'Tokens generated.'),
     requests: counter('request_success', 'Requests that have ended; abort: cancelled, or past a deadline.', [

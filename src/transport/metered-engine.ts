@@ -1,7 +1,10 @@
 import { defer, finalize, type Observable, type Subscription, tap } from 'rxjs';
-import type { Engine, GenerateResult, SpecDecodeMetrics, TokenEvent } from '../core/contracts/index.ts';
+import type { Engine, EngineStats, GenerateResult, SpecDecodeMetrics, TokenEvent } from '../core/contracts/index.ts';
 import type { EngineSource } from './engine-source.ts';
 import type { Instruments, Labels } from './instruments.ts';
+
+/** The engines that run, by their labels, the newest last. */
+type Watched = Map<string, Engine[]>;
 
 /** The same engines, their streams measured: who asks this source for one need not know of metrics. */
 export function meteredSource(
@@ -9,6 +12,7 @@ export function meteredSource(
   instruments: Instruments,
 ): EngineSource & { readonly stop: () => void } {
   const known = new WeakMap<Engine, Engine>();
+  const watched: Watched = new Map();
   const watching = new Set<Subscription>();
   return {
     engine: () => {
@@ -19,7 +23,7 @@ export function meteredSource(
         const labels = { model_name: engine.model.name, engine: engine.name };
         const measure = measured(engine, instruments, labels);
         startCounters(instruments, labels);
-        const subscription = watchStats(engine, instruments, labels);
+        const subscription = watchStats(engine, instruments, labels, watched);
         watching.add(subscription);
         subscription.add(() => watching.delete(subscription));
         metered = { ...engine, stream: (request) => defer(() => measure(engine.stream(request))) };
@@ -34,26 +38,46 @@ export function meteredSource(
 }
 
 /** Counters begin with 0, so that the first requests show as a rise. */
-function startCounters({ promptTokens, generationTokens, preemptions, requests }: Instruments, labels: Labels): void {
-  for (const counter of [promptTokens, generationTokens, preemptions]) counter.inc(labels, 0);
+function startCounters(instruments: Instruments, labels: Labels): void {
+  const { promptTokens, generationTokens, preemptions, prefixQueries, prefixHits, requests } = instruments;
+  for (const counter of [promptTokens, generationTokens, preemptions, prefixQueries, prefixHits])
+    counter.inc(labels, 0);
   for (const finished_reason of ['stop', 'length', 'abort']) requests.inc({ ...labels, finished_reason }, 0);
 }
 
-/** The gauges show what a step left behind, and are gone with the engine; what came of drafts is counted on. */
-function watchStats({ stats$ }: Engine, instruments: Instruments, labels: Labels): Subscription {
-  const { running, waiting, kvUsage } = instruments;
+/** The gauges show what a step left behind. */
+function setGauges({ running, waiting, kvUsage }: Instruments, labels: Labels, stats?: EngineStats): void {
+  running.set(labels, stats ? stats.running + stats.paused : 0);
+  waiting.set(labels, stats?.waiting ?? 0);
+  kvUsage.set(labels, stats && stats.blocksTotal > 0 ? stats.blocksUsed / stats.blocksTotal : 0);
+}
+
+/**
+ * Gauges are gone with their engine. While one replaces another of the same name, `watched` has both under their
+ * common labels, and the gauges are the newer one's. What came of drafts is counted on.
+ */
+function watchStats(engine: Engine, instruments: Instruments, labels: Labels, watched: Watched): Subscription {
+  const { running, waiting, kvUsage, prefixQueries, prefixHits } = instruments;
+  const key = JSON.stringify(labels);
+  const same = watched.get(key) ?? [];
+  watched.set(key, same);
+  same.push(engine);
+  setGauges(instruments, labels);
+  let seen = { queries: 0, hits: 0 };
   const countDrafts = draftCounter(instruments, labels);
-  const gauges = [running, waiting, kvUsage];
-  for (const gauge of gauges) gauge.set(labels, 0);
   const forget = () => {
-    for (const gauge of gauges) gauge.remove(labels);
+    same.splice(same.indexOf(engine), 1);
+    if (same.length > 0) return;
+    for (const gauge of [running, waiting, kvUsage]) gauge.remove(labels);
   };
-  return stats$.subscribe({
+  return engine.stats$.subscribe({
     next: (stats) => {
-      running.set(labels, stats.running + stats.paused);
-      waiting.set(labels, stats.waiting);
-      kvUsage.set(labels, stats.blocksTotal === 0 ? 0 : stats.blocksUsed / stats.blocksTotal);
+      const { prefixCache } = stats;
+      prefixQueries.inc(labels, prefixCache.queries - seen.queries);
+      prefixHits.inc(labels, prefixCache.hits - seen.hits);
+      seen = prefixCache;
       if (stats.specDecode) countDrafts(stats.specDecode);
+      if (same.at(-1) === engine) setGauges(instruments, labels, stats);
     },
     error: forget,
     complete: forget,
@@ -83,6 +107,7 @@ function measured({ options: { clock } }: Engine, instruments: Instruments, labe
     let lastTokenAt: number | undefined;
     let queued = false;
     let prefilled = false;
+    let tokens = 0;
     const ended = (reason: string) => {
       queued = false;
       instruments.requests.inc({ ...labels, finished_reason: reason });
@@ -105,12 +130,18 @@ function measured({ options: { clock } }: Engine, instruments: Instruments, labe
           if (lastTokenAt === undefined) instruments.firstToken.observe(labels, (now - arrivedAt) / 1000);
           else interToken.observe((now - lastTokenAt) / 1000);
           lastTokenAt = now;
+          tokens += 1;
           generationTokens.inc();
           break;
         }
         case 'finished':
           instruments.endToEnd.observe(labels, (clock.now() - arrivedAt) / 1000);
           observeResult(event.result, instruments, labels);
+          // An engine that is one box gives no events between the first and the last.
+          if (!prefilled && event.result.outputIds.length > 0) {
+            instruments.promptTokens.inc(labels, event.result.metrics.inputTokens);
+          }
+          if (event.result.outputIds.length > tokens) generationTokens.inc(event.result.outputIds.length - tokens);
           ended(event.result.finishReason);
       }
     };

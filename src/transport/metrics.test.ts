@@ -94,6 +94,15 @@ describe('a metered engine', () => {
     }
   });
 
+  it('counts the tokens of an engine that gives only its result', async () => {
+    const whole = replyWith({ ttftMs: 0, tpotMs: 0 })().filter(({ type }) => type === 'queued' || type === 'finished');
+    const { engine, value } = metered(() => whole);
+    engine.stream(request).subscribe();
+    expect(await value(`prompt_tokens_total{${labels}}`)).toBe(7);
+    expect(await value(`generation_tokens_total{${labels}}`)).toBe(3);
+    expect(await value(`time_to_first_token_seconds_count{${labels}}`)).toBeUndefined();
+  });
+
   it('measures each subscription by itself', async () => {
     const { engine, value } = metered(() => say(['a']), { msPerEvent: 100 });
     const events = engine.stream(request);
@@ -136,13 +145,48 @@ describe('a metered engine', () => {
     const { value, stats$ } = metered(() => []);
     expect(await value(`num_requests_waiting{${labels}}`)).toBe(0);
     expect(await value(`request_success_total{${labels},finished_reason="stop"}`)).toBe(0);
-    const rates = { promptTokensPerS: 0, outputTokensPerS: 0, prefixCache: { queries: 0, hits: 0 }, step: 1 };
+    const rates = { promptTokensPerS: 0, outputTokensPerS: 0, prefixCache: { queries: 30, hits: 16 }, step: 1 };
     stats$.next({ waiting: 3, running: 2, paused: 1, blocksUsed: 5, blocksTotal: 20, ...rates });
     expect(await value(`num_requests_waiting{${labels}}`)).toBe(3);
     expect(await value(`num_requests_running{${labels}}`)).toBe(3);
     expect(await value(`kv_cache_usage_perc{${labels}}`)).toBe(0.25);
+    stats$.next({
+      waiting: 3,
+      running: 2,
+      paused: 1,
+      blocksUsed: 5,
+      blocksTotal: 20,
+      ...rates,
+      prefixCache: { queries: 50, hits: 20 },
+    });
+    expect(await value(`prefix_cache_queries_total{${labels}}`)).toBe(50);
+    expect(await value(`prefix_cache_hits_total{${labels}}`)).toBe(20);
     stats$.complete();
     expect(await value(`num_requests_waiting{${labels}}`)).toBeUndefined();
+  });
+
+  it('shows the newer of two engines of the same name, and still does when the older is closed', async () => {
+    const stats = { running: 0, paused: 0, blocksUsed: 0, blocksTotal: 9, promptTokensPerS: 0, outputTokensPerS: 0 };
+    const [older$, newer$] = [new Subject<EngineStats>(), new Subject<EngineStats>()];
+    const send = (to$: Subject<EngineStats>, waiting: number) =>
+      to$.next({ ...stats, waiting, prefixCache: { queries: 1, hits: 0 }, step: 1 });
+    const engines = [older$, newer$].map((stats$) => ({ ...fakeEngine(() => []), stats$ }));
+    const instruments = createInstruments();
+    let serving = engines[0];
+    const source = meteredSource({ engine: () => serving }, instruments);
+    const waiting = async () => (await instruments.waiting.get()).values.map(({ value }) => value);
+    source.engine();
+    send(older$, 3);
+    serving = engines[1];
+    source.engine();
+    expect(await waiting()).toEqual([0]);
+    send(newer$, 2);
+    send(older$, 5);
+    expect(await waiting()).toEqual([2]);
+    older$.complete();
+    expect(await waiting()).toEqual([2]);
+    newer$.complete();
+    expect(await waiting()).toEqual([]);
   });
 
   it('is the same engine each time, and lets go of it', () => {

@@ -32,6 +32,7 @@ describe('what is asked', () => {
       stop_token_ids: [7],
       ignore_eos: true,
       deadline_ms: 250,
+      cache_salt: 'tenant',
     });
     expect(request?.params).toEqual({
       temperature: 0.5,
@@ -53,6 +54,7 @@ describe('what is asked', () => {
       ignoreEos: true,
     });
     expect(request?.deadlineMs).toBe(250);
+    expect(request?.cacheSalt).toBe('tenant');
   });
 
   it('falls back to the model, and for max_tokens to the rest of the context', async () => {
@@ -81,7 +83,14 @@ describe('what is refused', () => {
     [{ stream_options: { include_usage: true } }, 'stream_options', 'stream_options: set "stream": true with it.'],
     [{ temperature: '0.5' }, 'temperature', 'temperature: must be number.'],
     [{ temperature: -1 }, 'temperature', 'temperature: must be >= 0.'],
-    [{ repetition_penalty: 0 }, 'repetition_penalty', 'repetition_penalty: must be > 0.'],
+    [{ repetition_penalty: 0.001 }, 'repetition_penalty', 'repetition_penalty: must be >= 0.01.'],
+    [{ repetition_penalty: 1e9 }, 'repetition_penalty', 'repetition_penalty: must be <= 100.'],
+    [{ max_tokens: 1e300 }, 'max_tokens', 'max_tokens: must be <= 2147483647.'],
+    [{ max_completion_tokens: 1e300 }, 'max_completion_tokens', 'max_completion_tokens: must be <= 2147483647.'],
+    [{ min_tokens: 1e300 }, 'min_tokens', 'min_tokens: must be <= 2147483647.'],
+    [{ top_k: 1e300 }, 'top_k', 'top_k: must be <= 2147483647.'],
+    [{ deadline_ms: 2 ** 31 }, 'deadline_ms', 'deadline_ms: must be <= 2147483647.'],
+    [{ logit_bias: { '': 1 } }, 'logit_bias', 'logit_bias: a field "" is not supported; remove it.'],
     [{ max_tokens: 0 }, 'max_tokens', 'max_tokens: must be >= 1.'],
     [{ max_tokens: 1.5 }, 'max_tokens', 'max_tokens: must be integer.'],
     [{ n: 9 }, 'n', 'n: must be <= 8.'],

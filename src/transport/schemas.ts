@@ -4,6 +4,8 @@ import Type, { type Static } from 'typebox';
 const closed = { additionalProperties: false };
 const optional = Type.Optional;
 const tokenId = Type.Integer({ minimum: 0 });
+/** Also the most that a timer takes, in milliseconds. */
+const maximum = 2 ** 31 - 1;
 
 /** How one HTTP reply brings its generations; a WebSocket has one generation an id. */
 const delivery = {
@@ -15,16 +17,17 @@ const delivery = {
 /** Fields of every generation. */
 const sampling = {
   model: optional(Type.String()),
-  max_tokens: optional(Type.Integer({ minimum: 1 })),
-  min_tokens: optional(Type.Integer({ minimum: 0 })),
+  max_tokens: optional(Type.Integer({ minimum: 1, maximum })),
+  min_tokens: optional(Type.Integer({ minimum: 0, maximum })),
   temperature: optional(Type.Number({ minimum: 0, maximum: 2 })),
   top_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
   /** 0 and -1 keep the whole vocabulary. */
-  top_k: optional(Type.Integer({ minimum: -1 })),
+  top_k: optional(Type.Integer({ minimum: -1, maximum })),
   min_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
   frequency_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
   presence_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
-  repetition_penalty: optional(Type.Number({ exclusiveMinimum: 0 })),
+  /** Beyond these, logits would be no numbers any more. */
+  repetition_penalty: optional(Type.Number({ minimum: 0.01, maximum: 100 })),
   /** Token ids as strings, as JSON has it. */
   logit_bias: optional(
     Type.Record(Type.String({ pattern: '^\\d{1,9}$' }), Type.Number({ minimum: -100, maximum: 100 }), closed),
@@ -36,7 +39,9 @@ const sampling = {
   stop_token_ids: optional(Type.Array(tokenId, { maxItems: 16 })),
   ignore_eos: optional(Type.Boolean()),
   /** Milliseconds from arrival; past it the reply ends with `abort`. */
-  deadline_ms: optional(Type.Integer({ minimum: 1 })),
+  deadline_ms: optional(Type.Integer({ minimum: 1, maximum })),
+  /** Cached prefixes are shared only under the same salt. */
+  cache_salt: optional(Type.String({ minLength: 1, maxLength: 256 })),
 
   // Accepted and without effect: they concern OpenAI's own service.
   user: optional(Type.String()),
@@ -59,7 +64,7 @@ const message = Type.Object(
 
 const chat = {
   messages: Type.Array(message, { minItems: 1 }),
-  max_completion_tokens: optional(Type.Integer({ minimum: 1 })),
+  max_completion_tokens: optional(Type.Integer({ minimum: 1, maximum })),
   logprobs: optional(Type.Boolean()),
   top_logprobs: optional(Type.Integer({ minimum: 0, maximum: 20 })),
 };

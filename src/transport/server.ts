@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { admin, type EngineAdmin } from './admin.ts';
 import { requireApiKey } from './authentication.ts';
 import { chatCompletions } from './chat-completions.ts';
+import { answerClientError } from './client-error.ts';
 import { completions } from './completions.ts';
 import { addDraining } from './drain.ts';
 import type { EngineSource } from './engine-source.ts';
@@ -28,6 +29,8 @@ export interface ServerOptions {
 }
 
 const BODY_LIMIT = 1024 * 1024;
+/** From the first byte of a request to the last; its reply may take as long as it likes. */
+const REQUEST_TIMEOUT_MS = 30_000;
 
 /** The HTTP server around an engine that may still be loading. It does not listen yet, and does not close the engine. */
 export function buildServer(engines: EngineSource, options: ServerOptions = {}): FastifyInstance {
@@ -35,6 +38,9 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   const app = fastify({
     logger,
     bodyLimit: BODY_LIMIT,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { connectionsCheckingInterval: REQUEST_TIMEOUT_MS / 6 },
+    clientErrorHandler: answerClientError,
     // What is on the wire is what was asked: nothing is coerced, dropped or filled in.
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false } },
     genReqId: ({ headers }) => clientRequestId(headers['x-request-id']) ?? randomUUID(),

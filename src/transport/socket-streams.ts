@@ -54,11 +54,16 @@ export function socketStreams({ source, sender, maxStreams, onDrained }: SocketS
         : promptGeneration(message.fields, message.fields.prompt, engine);
     const { tokenizer } = engine.model;
     const life = new Subscription();
+    let shown = 0;
     // Before the subscription: an engine may emit, and even end, while it is subscribed to.
     streams.set(id, life);
     life.add(
       engineEvents(engine, message.from, { ...request, demand$: sender.demand$ }).subscribe({
         next: (event) => {
+          if (event.type === 'token') shown += event.text.length;
+          // An engine that is one box gives no tokens, only its result.
+          const rest = event.type === 'finished' ? event.result.text.slice(shown) : '';
+          if (rest !== '') sender.send({ type: 'token', id, text: rest, token_id: null });
           const reply = toServerMessage(id, event, tokenizer);
           if (reply !== undefined) sender.send(reply);
         },

@@ -18,6 +18,7 @@ export function validationMessage(errors: readonly FastifySchemaValidationError[
   const { additionalProperty, missingProperty } = first.params;
   if (first.keyword === 'additionalProperties') {
     const field = join(path, String(additionalProperty));
+    if (additionalProperty === '') return { message: `${path}: a field "" is not supported; remove it.`, param: path };
     return { message: `${field}: this field is unknown or not supported; remove it.`, param: field };
   }
   if (first.keyword === 'required') {

@@ -74,6 +74,15 @@ describe('a stream', () => {
     });
   });
 
+  it('has all its text in one message where the engine gives no tokens', async () => {
+    const { open } = await serve(() => say(['Hel', 'lo']).filter(({ type }) => type !== 'token'));
+    const socket = await open();
+    socket.send(generate('x'));
+    await socket.end('x');
+    expect(socket.received.map(({ type }) => type)).toEqual(['queued', 'token', 'finished']);
+    expect(socket.received[1]).toEqual({ type: 'token', id: 'x', text: 'Hello', token_id: null });
+  });
+
   it('runs beside others on its socket, and gives its id back when it ends', async () => {
     const { open } = await serve(({ prompt }) => [...say([`${prompt}1`]).slice(0, 3), ...say([`${prompt}2`]).slice(2)]);
     const socket = await open();

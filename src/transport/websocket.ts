@@ -1,4 +1,5 @@
-import type { Duplex } from 'node:stream';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import fastifyWebsocket from '@fastify/websocket';
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { filter, fromEvent, takeUntil } from 'rxjs';
@@ -8,6 +9,7 @@ import { checkMessage, parseFrame } from './client-message.ts';
 import type { EngineSource } from './engine-source.ts';
 import { HttpError, toErrorReply } from './errors.ts';
 import { keepHeartbeat } from './heartbeat.ts';
+import { asksForWebSocket, plainUpgrades } from './plain-upgrade.ts';
 import { errorMessage } from './server-message.ts';
 import { socketStreams } from './socket-streams.ts';
 
@@ -37,13 +39,18 @@ const CLOSE_MS = 1000;
 
 /** Lets routes of `app` that are registered from now on take WebSockets; on other routes one is closed at once. */
 export function addWebSockets(app: FastifyInstance): void {
-  const sockets = new Set<Duplex>();
-  app.server.on('upgrade', (_request, socket: Duplex) => {
+  const sockets = new Set<Socket>();
+  // Never listens: it hands on the upgrades that are WebSockets.
+  const upgrades = createServer();
+  const ignore = plainUpgrades(app.server);
+  app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    if (!asksForWebSocket(request)) return ignore(request, socket, head);
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
+    upgrades.emit('upgrade', request, socket, head);
   });
   app.register(fastifyWebsocket, {
-    options: { maxPayload: MAX_FRAME },
+    options: { maxPayload: MAX_FRAME, server: upgrades },
     // ws itself closes a socket that breaks the protocol, with a code that says why.
     errorHandler: (error, _socket, request) => request.log.debug(error),
     preClose(done) {

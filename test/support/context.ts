@@ -91,6 +91,7 @@ export function emptyStep(parts: Partial<Worded> = {}): Worded {
     accepted: new Map(),
     produced: new Map(),
     logprobs: new Map(),
+    failed: new Map(),
     text: new Map(),
     ...parts,
   };

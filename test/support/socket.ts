@@ -5,7 +5,7 @@ export interface ServerMessage {
   readonly type: string;
   readonly id?: string;
   readonly text?: string;
-  readonly token_id?: number;
+  readonly token_id?: number | null;
   readonly logprobs?: unknown;
   readonly finish_reason?: string;
   readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number };

@@ -5,6 +5,7 @@ import type { GenerateRequest, GenerateResult, Prompt, SamplingParams, SequenceI
 import type { SpecDecodeMetrics } from './speculation.ts';
 import type { Allocated, Computed, Planned, Sampled, Sequence, Settled, Tick, Worded } from './step.ts';
 
+/** Sequences, KV blocks, and tokens a second over the last second of the engine's clock. */
 export interface EngineStats {
   readonly waiting: number;
   readonly running: number;
@@ -27,7 +28,13 @@ export interface Engine {
   readonly pool: KvPool;
   /** The runner's, for people to read. */
   readonly description: string;
-  /** Cold: each subscription is one request; unsubscribing cancels it. */
+  /**
+   * Cold: each subscription is one request; unsubscribing cancels it. What throws in an operator behind it (`tap`, `map`)
+   * cancels it too. What throws in the `next` of a subscriber does not, for RxJS catches it there: each throw is reported
+   * as an uncaught exception (`config.onUnhandledError`), and the stream goes on. Errors
+   * with `RXLLM_INVALID_REQUEST`, `RXLLM_CONTEXT_LENGTH_EXCEEDED`, `RXLLM_CHAT_TEMPLATE_MISSING`,
+   * `RXLLM_CHAT_TEMPLATE_FAILED`, `RXLLM_QUEUE_FULL`, `RXLLM_ENGINE_CLOSED`, and `RXLLM_RUNTIME_FAILED` once it runs.
+   */
   stream(request: GenerateRequest): Observable<TokenEvent>;
   /** `maxNewTokens` wins over `params.maxTokens`. An aborted signal rejects with its reason, an `AbortError`. */
   generate(

@@ -64,7 +64,7 @@ export interface KvAllocator {
   free(sequence: Sequence): void;
   /** Make full blocks findable; called when a step settles, for accepted tokens only. */
   publish(sequence: Sequence): void;
-  /** @throws Error when the books do not balance; for tests and for an idle engine. */
+  /** @throws Error when the books do not balance; for tests. */
   checkInvariants(): void;
 }
 

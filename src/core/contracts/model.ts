@@ -41,9 +41,22 @@ export interface ModelConfig {
   readonly mlpBias: boolean;
   /** lm_head shares the embedding's weights. */
   readonly tiedEmbeddings: boolean;
+  /** How the checkpoint stores its linear layers, where those are not floats. */
+  readonly quantization?: QuantizationConfig;
 }
 
-export type WeightDtype = 'F32' | 'F16' | 'BF16';
+/** `quantization_config`, checked and under our names. */
+export interface QuantizationConfig {
+  readonly method: 'gptq' | 'awq';
+  readonly bits: 4 | 8;
+  /** Inputs that share a scale; `channel`: all of an output's. */
+  readonly groupSize: number | 'channel';
+  /** What is missing in a stored zero point: 1 in GPTQ's first format. */
+  readonly zeroOffset: 0 | 1;
+}
+
+/** I32 only in quantized checkpoints, where it holds packed codes. */
+export type WeightDtype = 'F32' | 'F16' | 'BF16' | 'I32';
 
 /** Where a tensor lies: the graph points ONNX Runtime straight at it. */
 export interface WeightLocation {

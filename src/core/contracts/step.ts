@@ -77,6 +77,8 @@ export interface Computed extends Allocated {
 /** New tokens per sequence: one, or several after verify, none for an unfinished prompt chunk. */
 export interface Sampled extends Computed {
   readonly produced: ReadonlyMap<SequenceId, readonly TokenId[]>;
+  /** Why no token could be chosen: settle takes these sequences out, and each one's reader alone hears its error. */
+  readonly failed: ReadonlyMap<SequenceId, unknown>;
 }
 /** Text per produced token, which `stop` may cut or hold back until it is safe to show. */
 export interface Worded extends Sampled {

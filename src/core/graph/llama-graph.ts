@@ -1,11 +1,13 @@
 import type { GraphSource, KvLayout, Model, ModelConfig } from '../contracts/index.ts';
-import type { AttentionStrategy, CacheWrites } from './attention.ts';
+import { checkpointMatrix } from '../quant/checkpoint-matrix.ts';
+import type { Attention, AttentionStrategy, CacheWrites } from './attention.ts';
 import { contiguousAttention } from './attention-contiguous.ts';
 import { noCacheAttention } from './attention-none.ts';
 import { pagedAttention } from './attention-paged.ts';
 import { NAMES } from './graph-inputs.ts';
-import { GraphWeights } from './graph-weights.ts';
+import { GraphWeights, type QuantizedWeights } from './graph-weights.ts';
 import { type Edge, OnnxBuilder } from './onnx-builder.ts';
+import { quantizedWeights } from './quantized-weights.ts';
 
 const ATTENTION: Record<KvLayout, AttentionStrategy> = {
   none: noCacheAttention,
@@ -16,49 +18,100 @@ const ATTENTION: Record<KvLayout, AttentionStrategy> = {
 /** What a graph is authored from: a model, or a folder without a tokenizer. */
 export type ModelWeights = Pick<Model, 'directory' | 'config' | 'weights'>;
 
-/** A `ModelSlot`: Llama with fused ops and float32 arithmetic; the attention follows the layout of the KV pool. */
+/**
+ * A `ModelSlot`: Llama with fused ops and float32 arithmetic; the attention follows the layout of the KV pool. Of a
+ * quantized checkpoint the linear layers are computed as it stores them.
+ */
 export function llama(): (model: ModelWeights, layout: KvLayout) => GraphSource {
-  return (model, layout) => ({
+  return (model, layout) =>
+    llamaSource(model, layout, (g) => quantizedWeights(g, 'blocks', (module) => checkpointMatrix(model, module)));
+}
+
+/** The graph under a layout; of `quantized`, the weights are made each time that it is authored. */
+export function llamaSource(
+  model: ModelWeights,
+  layout: KvLayout,
+  quantized?: (g: OnnxBuilder) => QuantizedWeights,
+): GraphSource {
+  return {
     layout,
     weightsDirectory: model.directory,
-    author: (cacheWrites) => llamaGraph(model, ATTENTION[layout], cacheWrites),
-  });
+    author: (cacheWrites) => llamaGraph(model, ATTENTION[layout], cacheWrites, quantized),
+  };
 }
 
 /** The transformer. Edges are `[tokens, …]` with tokens = rows × width; attention alone sees rows. */
-export function llamaGraph(model: ModelWeights, strategy: AttentionStrategy, cacheWrites: CacheWrites): Uint8Array {
+export function llamaGraph(
+  model: ModelWeights,
+  strategy: AttentionStrategy,
+  cacheWrites: CacheWrites,
+  quantized?: (g: OnnxBuilder) => QuantizedWeights,
+): Uint8Array {
   const { config } = model;
   const g = new OnnxBuilder();
-  const weights = new GraphWeights(g, model.weights);
+  const weights = new GraphWeights(g, model.weights, quantized?.(g));
   const { rmsNorm, addAndNorm } = norms(g, weights, config);
 
   const ids = g.input(NAMES.ids, 'int64', ['tokens']);
   const logitsAt = g.input(NAMES.logitsAt, 'int64', ['wanted']);
   const attention = strategy(g, config, cacheWrites);
+  const decoder = decoderLayer(g, weights, config, attention);
 
-  const embeddings = weights.tensor('model.embed_tokens.weight');
-  let hidden = g.op('Gather', [embeddings, ids], { axis: 0 });
+  let hidden = weights.embed(ids);
   let normed = rmsNorm(hidden, 'model.layers.0.input_layernorm');
 
   for (let layer = 0; layer < config.layers; layer++) {
-    const name = `model.layers.${layer}`;
-    const self = `${name}.self_attn`;
-    const qkv = weights.linear(normed, `${self}.q_proj`, `${self}.k_proj`, `${self}.v_proj`);
-    const attended = weights.linear(attention.attend(layer, qkv), `${self}.o_proj`);
-    [normed, hidden] = addAndNorm(attended, hidden, `${name}.post_attention_layernorm`);
-
-    const fed = swiglu(g, weights, normed, `${name}.mlp`);
+    const { fed, attended } = decoder(layer, normed, hidden);
     const isLast = layer === config.layers - 1;
-    [normed, hidden] = addAndNorm(fed, hidden, isLast ? 'model.norm' : `model.layers.${layer + 1}.input_layernorm`);
+    [normed, hidden] = addAndNorm(fed, attended, isLast ? 'model.norm' : `model.layers.${layer + 1}.input_layernorm`);
   }
   attention.finish();
 
   // Few tokens need logits, and the vocabulary is the widest matrix of all.
   const wanted = g.op('Gather', [normed, logitsAt], { axis: 0 });
-  const head = config.tiedEmbeddings ? embeddings : weights.tensor('lm_head.weight');
-  g.op('Gemm', [wanted, head], { transB: 1 }, NAMES.logits);
+  weights.head(wanted, config.tiedEmbeddings, NAMES.logits);
   g.output(NAMES.logits, 'float32', ['wanted', config.vocab]);
   return g.build('llama');
+}
+
+/**
+ * One layer alone: `hidden_in [rows × width, hidden]` and the positions in, `hidden_out` out. Its rows are whole sequences,
+ * as without a cache.
+ */
+export function llamaLayerGraph(
+  model: ModelWeights,
+  layer: number,
+  quantized: (g: OnnxBuilder) => QuantizedWeights,
+): Uint8Array {
+  const { config } = model;
+  const g = new OnnxBuilder();
+  const weights = new GraphWeights(g, model.weights, quantized(g));
+  const hidden = g.input(HIDDEN_IN, 'float32', ['tokens', config.hidden]);
+  const attention = noCacheAttention(g, config, 'returned');
+  const normed = norms(g, weights, config).rmsNorm(hidden, `model.layers.${layer}.input_layernorm`);
+  const { fed, attended } = decoderLayer(g, weights, config, attention)(layer, normed, hidden);
+  g.op('Add', [fed, attended], {}, HIDDEN_OUT);
+  g.output(HIDDEN_OUT, 'float32', ['tokens', config.hidden]);
+  return g.build('llama layer');
+}
+
+export const HIDDEN_IN = 'hidden_in';
+export const HIDDEN_OUT = 'hidden_out';
+
+/**
+ * A layer from its normed input and the residual stream beside it: what its feed-forward part is to add, and the stream
+ * after attention. The sum is the next layer's, whose norm is fused with it.
+ */
+function decoderLayer(g: OnnxBuilder, weights: GraphWeights, config: ModelConfig, attention: Attention) {
+  const { addAndNorm } = norms(g, weights, config);
+  return (layer: number, normed: Edge, hidden: Edge): { readonly fed: Edge; readonly attended: Edge } => {
+    const name = `model.layers.${layer}`;
+    const self = `${name}.self_attn`;
+    const qkv = weights.linear(normed, `${self}.q_proj`, `${self}.k_proj`, `${self}.v_proj`);
+    const mixed = weights.linear(attention.attend(layer, qkv), `${self}.o_proj`);
+    const [toFeed, attended] = addAndNorm(mixed, hidden, `${name}.post_attention_layernorm`);
+    return { fed: swiglu(g, weights, toFeed, `${name}.mlp`), attended };
+  };
 }
 
 /** down(silu(gate(x)) × up(x)) (GLU variants, 2020). QuickGelu is x × sigmoid(alpha x), so with alpha 1 it is SiLU. */

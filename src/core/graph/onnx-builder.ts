@@ -1,3 +1,4 @@
+import { RxllmError } from '../errors.ts';
 import {
   ATTRIBUTE_TYPE,
   type AttributeMessage,
@@ -27,6 +28,8 @@ export interface ExternalData {
 const OPSET = 21;
 const IR_VERSION = 10;
 const MICROSOFT = 'com.microsoft';
+/** A protobuf message ends at 2 GiB; the rest of the graph takes a few of its bytes. */
+const MOST_INSIDE = 2 ** 31 - 2 ** 24;
 
 /** Writes an ONNX model op by op. Each method adds to the graph and returns the edge to use further on. */
 export class OnnxBuilder {
@@ -56,9 +59,11 @@ export class OnnxBuilder {
     return this.constant('float32', [], Float32Array.of(value));
   }
 
-  tensor(name: string, dims: readonly number[], data: Float32Array): Edge {
+  /** An initializer inside the model, of its array's dtype. */
+  tensor(name: string, dims: readonly number[], data: Float32Array | Uint8Array | Int8Array): Edge {
+    const dtype = data instanceof Float32Array ? 'float32' : data instanceof Int8Array ? 'int8' : 'uint8';
     const rawData = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-    this.initializers.push({ name, dims, dataType: ONNX_DTYPE.float32, rawData });
+    this.initializers.push({ name, dims, dataType: ONNX_DTYPE[dtype], rawData });
     return name;
   }
 
@@ -121,7 +126,13 @@ export class OnnxBuilder {
     return `${prefix}_${this.nodes.length}`;
   }
 
+  /** @throws RxllmError `RXLLM_MODEL_UNSUPPORTED` when more bytes lie inside the model than its format can hold */
   build(name: string): Uint8Array {
+    const inside = this.initializers.reduce((sum, { rawData }) => sum + (rawData?.byteLength ?? 0), 0);
+    if (inside > MOST_INSIDE) {
+      const message = `the graph would hold ${(inside / 2 ** 30).toFixed(1)} GiB of quantized weights, and ONNX holds less than 2`;
+      throw new RxllmError('RXLLM_MODEL_UNSUPPORTED', `${message}; supported: smaller models, or fewer bits`);
+    }
     return encodeModel({
       irVersion: IR_VERSION,
       producerName: 'rxllm',

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import type { ModelConfig } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
 import { unsupported } from './model-errors.ts';
+import { parseQuantization } from './quantization-config.ts';
 import { checkJson } from './read-json.ts';
 import { parseRope } from './rope-config.ts';
 
@@ -53,6 +54,7 @@ export function parseConfig(json: unknown, file: string): ModelConfig {
   }
   if (headDim % 2 !== 0) throw invalid(file, `head_dim must be even for rotary embedding, found ${headDim}`);
   checkSupported(raw, file);
+  const quantization = parseQuantization(raw.quantization_config, file);
   return {
     architecture: 'LlamaForCausalLM',
     layers: raw.num_hidden_layers,
@@ -68,6 +70,7 @@ export function parseConfig(json: unknown, file: string): ModelConfig {
     attentionBias: raw.attention_bias ?? false,
     mlpBias: raw.mlp_bias ?? false,
     tiedEmbeddings: raw.tie_word_embeddings ?? false,
+    ...(quantization && { quantization }),
   };
 }
 
@@ -83,9 +86,6 @@ function checkSupported(raw: RawConfig, file: string): void {
   if (activation !== 'silu') throw unsupported(file, `hidden_act ${activation}`, 'silu');
   if ((raw.partial_rotary_factor ?? 1) !== 1) {
     throw unsupported(file, `partial_rotary_factor ${raw.partial_rotary_factor}`, '1');
-  }
-  if (raw.quantization_config !== undefined) {
-    throw unsupported(file, 'quantization_config (weights already quantized)', 'weights in F32, F16 or BF16');
   }
 }
 

@@ -117,14 +117,14 @@ const damages: Damage[] = [
   ),
   invalid(
     'an unknown dtype',
-    /^model\.safetensors: tensor model\.norm\.weight has the unknown dtype "F17", expected F32, F16, BF16/,
+    /^model\.safetensors: tensor model\.norm\.weight has the unknown dtype "F17", expected F32, F16, BF16, I32/,
     (folder) => folder.editHeader((header) => Object.assign(header[NORM]!, { dtype: 'F17' })),
   ),
   {
     what: 'a dtype that is not supported',
     code: 'RXLLM_MODEL_UNSUPPORTED',
     message:
-      /^model\.safetensors: dtype F8_E4M3 of tensor model\.norm\.weight is not supported; supported: F32, F16, BF16/,
+      /^model\.safetensors: dtype F8_E4M3 of tensor model\.norm\.weight is not supported; supported: F32, F16, BF16, I32/,
     damage: (folder) => folder.editHeader((header) => Object.assign(header[NORM]!, { dtype: 'F8_E4M3' })),
   },
   invalid(

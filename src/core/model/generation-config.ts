@@ -10,7 +10,7 @@ const generationSchema = Type.Object({
   top_k: Type.Optional(Type.Integer({ minimum: -1 })),
   top_p: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
   min_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-  repetition_penalty: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+  repetition_penalty: Type.Optional(Type.Number({ minimum: 0.01, maximum: 100 })),
   max_new_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
 });
 

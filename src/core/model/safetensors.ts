@@ -4,8 +4,8 @@ import type { WeightDtype, WeightLocation } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
 import { fileMissing, isMissing, unsupported } from './model-errors.ts';
 
-const BYTES: Readonly<Record<WeightDtype, number>> = { F32: 4, F16: 2, BF16: 2 };
-const OTHER_DTYPES = /^(BOOL|[IU](8|16|32|64)|F64|C64|F4|F6_E\dM\d|F8_E\w+)$/;
+const BYTES: Readonly<Record<WeightDtype, number>> = { F32: 4, F16: 2, BF16: 2, I32: 4 };
+const OTHER_DTYPES = /^(BOOL|I(8|16|64)|U(8|16|32|64)|F64|C64|F4|F6_E\dM\d|F8_E\w+)$/;
 /** As in the reference implementation: a longer header is damage, not a model. */
 const MAX_HEADER_BYTES = 100_000_000;
 

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import Type from 'typebox';
-import type { ModelConfig, WeightLocation } from '../contracts/index.ts';
+import type { ModelConfig, QuantizationConfig, WeightDtype, WeightLocation } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
-import { fileMissing } from './model-errors.ts';
+import { fileMissing, unsupported } from './model-errors.ts';
 import { checkJson, readJson } from './read-json.ts';
 import { readSafetensorsHeader } from './safetensors.ts';
 
@@ -71,9 +71,12 @@ export function expectedTensors(config: ModelConfig): Map<string, readonly numbe
   return tensors;
 }
 
-/** @throws RxllmError `RXLLM_MODEL_FILE_INVALID` when a tensor is missing or has another shape than the configuration's. */
+/**
+ * @throws RxllmError `RXLLM_MODEL_FILE_INVALID` when a tensor is missing or has another shape than the configuration's,
+ * `RXLLM_MODEL_UNSUPPORTED` when one that must be floats is not
+ */
 export function checkWeights(weights: ReadonlyMap<string, WeightLocation>, config: ModelConfig): void {
-  for (const [name, shape] of expectedTensors(config)) {
+  const check = (name: string, shape: readonly number[], dtypes: readonly WeightDtype[]) => {
     const found = weights.get(name);
     if (found === undefined) {
       const files = [...new Set([...weights.values()].map(({ file }) => file))].join(', ') || SINGLE;
@@ -82,7 +85,42 @@ export function checkWeights(weights: ReadonlyMap<string, WeightLocation>, confi
     if (found.shape.join() !== shape.join()) {
       throw invalid(found.file, `has tensor ${name} with shape [${found.shape}]; config.json asks for [${shape}]`);
     }
+    if (!dtypes.includes(found.dtype)) {
+      throw unsupported(found.file, `dtype ${found.dtype} of tensor ${name}`, dtypes.join(', '));
+    }
+  };
+  for (const [name, shape] of expectedTensors(config)) {
+    const module = name.replace(/\.weight$/, '');
+    // Some modules of a quantized checkpoint keep their floats.
+    if (config.quantization === undefined || !weights.has(`${module}.qweight`)) check(name, shape, FLOATS);
+    else
+      for (const [part, partShape, dtypes] of packedTensors(
+        shape,
+        config.quantization,
+        weights.has(`${module}.g_idx`),
+      )) {
+        check(`${module}.${part}`, partShape, dtypes);
+      }
   }
+}
+
+const FLOATS: readonly WeightDtype[] = ['F32', 'F16', 'BF16'];
+const PACKED: readonly WeightDtype[] = ['I32'];
+
+/** What a quantized checkpoint has in place of a weight `[out, in]`. */
+function packedTensors(
+  [out, input]: readonly number[],
+  { method, bits, groupSize }: QuantizationConfig,
+  hasOrder: boolean,
+): (readonly [name: string, shape: readonly number[], dtypes: readonly WeightDtype[]])[] {
+  const perWord = 32 / bits;
+  const groups = groupSize === 'channel' ? 1 : Math.ceil(input! / groupSize);
+  return [
+    ['qweight', method === 'gptq' ? [input! / perWord, out!] : [input!, out! / perWord], PACKED],
+    ['qzeros', [groups, out! / perWord], PACKED],
+    ['scales', [groups, out!], FLOATS],
+    ...(hasOrder ? [['g_idx', [input!], PACKED] as const] : []),
+  ];
 }
 
 function invalid(file: string, problem: string): RxllmError {

@@ -45,6 +45,8 @@ export interface RecordedRequest {
   readonly params: Omit<SamplingParams, 'logitBias'> & { readonly logitBias?: readonly (readonly [TokenId, number])[] };
   readonly priority?: number;
   readonly cacheSalt?: string;
+  /** Whose prompt it shares. */
+  readonly parent?: SequenceId;
 }
 
 export function recordedOptions(options: EngineOptions): RecordedOptions {
@@ -52,7 +54,8 @@ export function recordedOptions(options: EngineOptions): RecordedOptions {
   return { maxQueue, maxModelLen, kvCacheMemoryMiB, blockSize, maxNumSeqs, maxNumBatchedTokens, maxPauseMs };
 }
 
-export function recordedRequest({ id, arrivedAt, tokens, promptLength, params, request }: Sequence): RecordedRequest {
+export function recordedRequest(sequence: Sequence): RecordedRequest {
+  const { id, arrivedAt, tokens, promptLength, params, request, parent } = sequence;
   const { logitBias, ...rest } = params;
   return {
     id,
@@ -61,6 +64,7 @@ export function recordedRequest({ id, arrivedAt, tokens, promptLength, params, r
     params: logitBias ? { ...rest, logitBias: [...logitBias] } : rest,
     ...(request.priority === undefined ? {} : { priority: request.priority }),
     ...(request.cacheSalt === undefined ? {} : { cacheSalt: request.cacheSalt }),
+    ...(parent === undefined ? {} : { parent: parent.id }),
   };
 }
 

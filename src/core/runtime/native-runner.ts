@@ -1,5 +1,6 @@
 import type { BlockCopy, ForwardBatch, KvPool, Logits, ModelConfig, ModelRunner } from '../contracts/index.ts';
 import { NAMES } from '../graph/graph-inputs.ts';
+import { bucketWidth } from './bucket-width.ts';
 import { checkBatch } from './check-batch.ts';
 import { type ForwardInputs, forwardInputs, type InputShape, type Rectangle, tableBlocks } from './forward-inputs.ts';
 import { allocatePool, copyBlocks, graphPoolShape, type PoolPart } from './kv-memory.ts';
@@ -38,8 +39,8 @@ export function native(options: NativeOptions = {}): ConfigRuntime {
   };
 }
 
-/** Shapes whose bindings are kept: a few of decode, and those of the latest prompts. */
-const KEPT_SHAPES = 32;
+/** Shapes whose bindings are kept: a few of decode, and the buckets of prompts at each slot. */
+const KEPT_SHAPES = 256;
 
 /** One shape's arrays, bound to the session's inputs and outputs. */
 interface BoundShape {
@@ -59,6 +60,7 @@ class NativeRunner implements ModelRunner {
   private parts: readonly PoolPart[];
   private readonly passes = new PassQueue<Logits>();
   private readonly shapes: LruCache<BoundShape>;
+  private readonly cacheTensors = new Map<string, readonly Handle[]>();
   /** Contiguous: tokens computed a slot. */
   private readonly lengths: number[];
   /** All shapes share it, since only the last pass's logits are valid. */
@@ -87,7 +89,9 @@ class NativeRunner implements ModelRunner {
       checkBatch(batch, this.config, this.pool);
       if (this.pool.layout === 'contiguous') return this.runSlots(batch);
       const blocks = this.pool.layout === 'paged' ? tableBlocks(batch, this.pool.blockSize) : 0;
-      return this.run({ rows: batch.rows, width: batch.width, wanted: batch.logitsAt.length, blocks }, 0, batch);
+      const width = bucketWidth(batch.width);
+      const logitsAt = batch.logitsAt.map((at) => Math.floor(at / batch.width) * width + (at % batch.width));
+      return this.run({ rows: batch.rows, width, wanted: logitsAt.length, blocks }, 0, { ...batch, logitsAt });
     });
   }
 
@@ -98,6 +102,8 @@ class NativeRunner implements ModelRunner {
   dispose(): Promise<void> {
     return this.passes.close(() => {
       this.shapes.clear();
+      for (const tensors of this.cacheTensors.values()) for (const tensor of tensors) this.api.releaseTensor(tensor);
+      this.cacheTensors.clear();
       this.api.releaseSession(this.session);
       this.parts = [];
     });
@@ -163,14 +169,11 @@ class NativeRunner implements ModelRunner {
     for (const { name, data, dtype, shape: dims } of inputs.tensors) {
       api.bindInput(binding, name, keep(api.createTensor(data, dtype, dims)));
     }
-    const blocks = pool.layout === 'contiguous' ? shape.rows : pool.blocks;
-    const blockLength = config.kvHeads * pool.blockSize * config.headDim;
-    for (const { input, output, data } of this.parts) {
-      const memory = data.subarray(firstSlot * blockLength, (firstSlot + blocks) * blockLength);
-      const tensor = keep(api.createTensor(memory, 'float32', graphPoolShape(pool, config, blocks)));
-      api.bindInput(binding, input, tensor);
-      api.bindOutput(binding, output, tensor);
-    }
+    const cache = this.poolTensors(firstSlot, pool.layout === 'contiguous' ? shape.rows : pool.blocks);
+    this.parts.forEach(({ input, output }, part) => {
+      api.bindInput(binding, input, cache[part]!);
+      api.bindOutput(binding, output, cache[part]!);
+    });
     const logits = {
       rows: shape.wanted,
       vocab: config.vocab,
@@ -179,6 +182,22 @@ class NativeRunner implements ModelRunner {
     const logitsTensor = keep(api.createTensor(logits.data, 'float32', [logits.rows, logits.vocab]));
     api.bindOutput(binding, NAMES.logits, logitsTensor);
     return { inputs, logits, binding, tensors, pace: new Pace() };
+  }
+
+  /** So many blocks of each part of the pool, from that one on; shapes that span the same ones share them. */
+  private poolTensors(firstBlock: number, blocks: number): readonly Handle[] {
+    const { api, config, pool } = this;
+    const key = `${firstBlock} ${blocks}`;
+    let tensors = this.cacheTensors.get(key);
+    if (tensors === undefined) {
+      const blockLength = config.kvHeads * pool.blockSize * config.headDim;
+      tensors = this.parts.map(({ data }) => {
+        const memory = data.subarray(firstBlock * blockLength, (firstBlock + blocks) * blockLength);
+        return api.createTensor(memory, 'float32', graphPoolShape(pool, config, blocks));
+      });
+      this.cacheTensors.set(key, tensors);
+    }
+    return tensors;
   }
 
   /** Bindings point into the old memory, so they go with it; doubling makes that rare. */

@@ -7,7 +7,7 @@ export type Handle = bigint;
 /** What an API call returns: null when it went well. */
 type Status = Handle | null;
 
-/** The memory of a tensor. int64 is written as pairs of words (see `int64Words`), hence the dtype beside it. */
+/** The memory of a tensor. int64 is written as pairs of words (see `InputTensor.data`), hence the dtype beside it. */
 export type TensorData = Float32Array | Int32Array;
 export type TensorDtype = 'float32' | 'int32' | 'int64';
 

@@ -1,5 +1,8 @@
-/** A pass that blocks the event loop for less than this runs on it: handing it to a thread costs a third of a millisecond. */
-const SHORT_MS = 2;
+/**
+ * A pass that blocks the event loop for less than this runs on it. Handing it to a thread costs a third of a millisecond,
+ * a tenth of a decode step of some rows; the loop serves its sockets between any two steps.
+ */
+const SHORT_MS = 4;
 /** Weight of the newest measurement. */
 const NEWEST = 0.2;
 

@@ -25,7 +25,7 @@ describe('slotRuns', () => {
     expect(lengths).toEqual([4, 3, 5, 0]);
   });
 
-  it('makes rows of an odd width even, where the slot has room', () => {
+  it('makes a row as wide as its bucket, where the slot has room', () => {
     const runs = slotRuns(
       batchOf([row(0, 0, [1, 2]), row(1, 6, [3, 4, 5]), row(2, 7, [6, 7, 8])]),
       [0, 6, 7],

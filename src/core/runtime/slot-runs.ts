@@ -1,4 +1,5 @@
 import type { ForwardBatch, TokenId } from '../contracts/index.ts';
+import { bucketWidth } from './bucket-width.ts';
 import type { Rectangle } from './forward-inputs.ts';
 
 /** One run over slots that lie side by side in the contiguous pool. */
@@ -50,9 +51,9 @@ export function slotRuns(batch: ForwardBatch, lengths: number[], slotSize: numbe
 }
 
 /**
- * GroupQueryAttention takes a row's queries in tiles of an even number, and multiplies a tile of one by another kernel,
- * which rounds otherwise. So that a prompt gives the same bits however it is cut, no tile has one query: a row of an odd
- * width gets a dummy at its end, if its slot has the room.
+ * A row of several tokens is made as wide as its bucket, if its slot has the room. Beside having few shapes, that keeps
+ * its bits the same however a prompt is cut: GroupQueryAttention takes queries in tiles of an even number, and multiplies
+ * a tile of one by another kernel, which rounds otherwise; in an even width no token is alone in its tile.
  */
 function rowRun(batch: ForwardBatch, row: number, slotSize: number): SlotRun {
   const firstFlat = row * batch.width;
@@ -65,12 +66,13 @@ function rowRun(batch: ForwardBatch, row: number, slotSize: number): SlotRun {
   });
   const tokens = batch.ids[row]!;
   const position = batch.positions[row]!;
-  const isOdd = tokens.length % 2 === 1 && position + tokens.length < slotSize;
-  const ids = isOdd ? [...tokens, ...DUMMY] : tokens;
+  const width = Math.min(bucketWidth(tokens.length), slotSize - position);
+  const dummies = width - tokens.length;
+  const ids = dummies > 0 ? [...tokens, ...Array<TokenId>(dummies).fill(0)] : tokens;
   return {
     firstSlot: batch.blockTables[row]![0]!,
     rows: 1,
-    width: ids.length,
+    width,
     ids: [ids],
     positions: [position],
     blockTables: [],

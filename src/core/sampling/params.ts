@@ -48,10 +48,8 @@ const RULES: Record<keyof SamplingParams, Rule> = {
   maxTokens: integer(1),
   minTokens: integer(0),
   ignoreEos: { allowed: 'true or false', accepts: (value) => typeof value === 'boolean' },
-  repetitionPenalty: {
-    allowed: 'a finite number above 0',
-    accepts: (value) => typeof value === 'number' && value > 0 && value < Number.POSITIVE_INFINITY,
-  },
+  // It scales logits: further out they would overflow to infinity, and nothing could be drawn.
+  repetitionPenalty: number(0.01, 100),
   frequencyPenalty: number(-2, 2),
   presencePenalty: number(-2, 2),
   seed: { allowed: 'a safe integer', accepts: (value) => Number.isSafeInteger(value) },

@@ -5,7 +5,7 @@ export interface OneAtATimeOptions {
   readonly prefillChunk?: number;
 }
 
-/** First come, first served, and each request alone until it ends (chapters 1 to 4). */
+/** First come, first served, and each request alone until it ends (chapters 2 to 4). */
 export function oneAtATime({ prefillChunk }: OneAtATimeOptions = {}): Policy {
   return (state) => {
     const current = state.running[0];

@@ -48,6 +48,54 @@ const SAYS: Readonly<Record<string, RegExp>> = {
   'ch04-kv-cache/04-same-ids.ts': /kv-cache +[\d.]+ +[\d.]+\n\nthe ids are the same/,
   'ch04-kv-cache/05-tpot-against-length.ts': /from 8 to 24 tokens: transformer × [\d.]+, kv-cache × [\d.]+/,
   'ch04-kv-cache/measure.ts': /\| 24 \| [\d.]+ \| [\d.]+ \|\n\nFrom token 8 to 24/,
+  'ch12-int4/01-groups.ts': /symmetric: scale [-\d.]+, zero 8;[\s\S]*32 +4 +4\.63 +15\.6%[\s\S]*channel +8 +8\.02/,
+  'ch12-int4/02-rounding.ts': /float16 .*█.*\n[\s\S]*int4, groups of 32 .*█/,
+  'ch12-int4/03-feedback.ts': /act-order\n(self_attn\.|mlp\.)\w_proj( +\d+\.\d{3}%){3}\n/,
+  'ch12-int4/04-engine.ts':
+    /continuous-batching: Once[\s\S]*int4: Once[\s\S]*\nint4 +[\d.]+ +[\d.]+\n[\s\S]*int8 by rows +[\d.]+ +[\d.]+\n/,
+  'ch05-static-batching/01-padding.ts':
+    /20 tokens in 33 places: 39% padding[\s\S]*alone:\n {2}0\.000000 .*\n {2}0\.000000 .*\n {2}0\.000000 /,
+  'ch05-static-batching/02-throughput.ts':
+    /batch {2}ms a step {2}tokens\/s\n +1 [\s\S]*\n\neach of them the same text\n/,
+  'ch05-static-batching/03-timeline.ts':
+    / 3 {2}P###-{20}\n 4 {5}\.{21}P#{11}\n[\s\S]*44 steps for 85 tokens: 1\.93 of 4 rows[\s\S]*request 5 waited 19 steps to run 6/,
+  'ch05-static-batching/04-head-of-line.ts': /alone +[\d.]+ +[\d.]+\nbehind +[\d.]+ +[\d.]+\n\nIt waited \d+ times/,
+  'ch05-static-batching/measure.ts':
+    /58 steps, 2\.03 of 4 rows[\s\S]*\| `static-batching` \| [\d.]+ \|[\s\S]*loguniform/,
+  'ch09-continuous-batching/01-timeline.ts':
+    /static-batching +44 +1\.93 +54 +[\d.]+\ncontinuous-batching +29 +2\.93 +0 +[\d.]+\n\n1\.52 times fewer steps/,
+  'ch09-continuous-batching/02-late-arrival.ts':
+    /static-batching +[\d.]+ +22\ncontinuous-batching +[\d.]+ +\d\n\nIt joins the next step/,
+  'ch09-continuous-batching/03-chunked-prefill.ts':
+    /prompt of 200 tokens[\s\S]*\n +512 +[\d.]+ +[\d.]+\n\nSmaller chunks/,
+  'ch09-continuous-batching/04-preemption.ts': /plenty +\d+ +0\nscarce +\d+ +[1-9]\d*\n\nthe texts are the same/,
+  'ch09-continuous-batching/measure.ts':
+    /`continuous-batching` \| 33 \| 3\.58 \| 0 \|[\s\S]*\| `continuous-batching` \| [\d.]+ \|/,
+  'ch10-paged-attention/01-block-map.ts':
+    /contiguous +4 +4 +1024 +435 +42%\npaged +11 +10 +928 +845 +91%\n\n.*has 56, 57, 58, 59, 60, 61, 62, 63, 9\n/,
+  'ch10-paged-attention/02-how-many-fit.ts':
+    /regions +4 +7471 [\s\S]*blocks of 16 +39 +265 [\s\S]*continuous-batching +4 +6 +\d+\npaged-attention +6 +5 +\d+\n$/,
+  'ch10-paged-attention/03-block-tables.ts':
+    /step 3 {2}sequence 0 {2}8 \+ 1 tokens {2}blocks 1 2 6\n[\s\S]*row 0 {2}7:0 7:1 7:2 7:3 2:0 2:1 {2}padding 0:0 0:0 0:0\n[\s\S]*padded (.+), alone \1\. /,
+  'ch10-paged-attention/04-copy-on-write.ts':
+    /answer-3 {2}prefill of 1 {2}blocks 1 2 3 7 {2}\(4 copied to 7\)\n[\s\S]*at most 11 blocks in use; 4 × 5 = 20 /,
+  'ch10-paged-attention/05-preemption.ts':
+    /sequence 2 is preempted; its blocks 5 6 9 go back\n[\s\S]*10 blocks: 17 steps, preempted 1 times, 13 tokens computed again\nthe ids are the same/,
+  'ch10-paged-attention/06-unequal-rows.ts': /one long +2420 +16000 +2420 +1 \+ 7 +[\d.]+ +[\d.]+ +[\d.]+\n/,
+  'ch10-paged-attention/measure.ts':
+    /`paged-attention` \| 39 \| 7 \| 6 \| 5 \| \d+ \|\n[\s\S]*\| 1 \| 128 \| [\d.]+ \| [\d.]+ \| [\d.]+ \(/,
+  'ch11-prefix-caching/01-hash-chain.ts':
+    /another end, 23 tokens\n[\s\S]* 0236f5b12d5327 \+ " little fox[^\n]*→ 123134f369983f\n {4}16 tokens found; blocks 1 2 5\n[\s\S]*they find 0, 0, 0, 0 tokens/,
+  'ch11-prefix-caching/02-shared-tree.ts':
+    /1: "Tell me a story" {2}held by A B C D\n[\s\S]*16 of 60 tokens found; 13 blocks in use, 17 without sharing\n/,
+  'ch11-prefix-caching/03-chat.ts': /\n {3}2 +68 +32 +47% +[\d.]+ +[\d.]+\n\nthe replies are the same\n/,
+  'ch11-prefix-caching/04-system-prompt.ts':
+    /2 +1076 +1024 [\s\S]*2064 of 3219 tokens found: 64%\n[\s\S]*the texts are the same\n/,
+  'ch11-prefix-caching/05-salt.ts':
+    /anna, no salt +(\d+) +0 .*\neve, no salt +\1 +[1-9]\d+ .*\nanna +\1 +0 .*\neve +\1 +0 .*\nanna again +\1 +[1-9]\d+ /,
+  'ch11-prefix-caching/06-eviction.ts':
+    /block 4 +A: "\."[\s\S]*block 7 +C: "The old clock on" +A 12, B 4, C 0\n[\s\S]*block 1 +A: "Tell me a story" +A 0, B 0, C 0\n/,
+  'ch11-prefix-caching/measure.ts': /\| storyteller-12m \| 1091 \| 1024 \| [\s\S]*\| 2 \| 56 \| 16 \| 29% \| /,
   'ch13-speculative-decoding/01-verifying-is-cheap.ts': /tokens +ms[\s\S]*\n +5 +[\d.]+ +[\d.]+ +[\d.]+\n/,
   'ch13-speculative-decoding/02-accept-or-reject.ts':
     /house +0\.3 +0\.1 +0\.333 +0 +0\.[01]\d*\n[\s\S]*of the drafts stood; the sum of min\(p, q\) is 0\.75\n/,

@@ -1,0 +1,51 @@
+import { fileURLToPath } from 'node:url';
+import { asyncScheduler } from 'rxjs';
+import { loadModel } from 'rxllm';
+import { createProgress, type LoadStats, type Measured, measureLoad, readWorkload, withServers } from 'rxllm/bench';
+import { args, size } from './args.ts';
+import { markdownTable } from './table.ts';
+
+const WORKLOADS = ['uniform-8-128', 'loguniform-8-128'];
+const scheduler = { now: () => performance.now(), schedule: asyncScheduler.schedule.bind(asyncScheduler) };
+
+/** Two engines behind HTTP, in turn, on loads whose requests come all at once. As Markdown. */
+export async function compareOnWorkloads(engines: readonly [string, string]): Promise<string> {
+  const model = await loadModel(args.model);
+  const runs = size(7, 1);
+  const rows: string[][] = [];
+  const ratios: string[] = [];
+  const count = size(64, 6);
+  for (const name of WORKLOADS) {
+    const path = fileURLToPath(new URL(`../../bench/workloads/${name}.json`, import.meta.url));
+    const { requests: all } = await readWorkload(path, 1);
+    const requests = all.slice(0, count).map((request) => ({ ...request, arrivalMs: 0 }));
+    const progress = createProgress(name, runs * requests.length * engines.length);
+    const job = { workload: { name, requests }, runs, warmup: size(3, 1), scheduler };
+    const measured = await withServers({ engines, model, maxQueue: 256 }, (contestants) =>
+      measureLoad(contestants, job, progress),
+    );
+    progress.stop();
+    rows.push(...rowsOf(name, measured));
+    ratios.push(`${ratioOf(measured)} on \`${name}\``);
+  }
+  const table = markdownTable(['workload', 'engine', 'tokens/s', 'mean TTFT ms', 'mean TPOT ms'], rows);
+  return `${table}
+
+${count} requests at once over HTTP, 8 rows, ${runs} pairs in turn. Tokens/s of \`${engines[1]}\` over \`${engines[0]}\`: ${ratios.join(', ')} (median of the pairs, quartiles).`;
+}
+
+function rowsOf(workload: string, { results }: Measured<LoadStats>): string[][] {
+  return results.map(({ engine, stats: { outputThroughput, ttft, tpot } }) => [
+    workload,
+    `\`${engine}\``,
+    outputThroughput.toFixed(1),
+    ttft?.mean.toFixed(0) ?? '–',
+    tpot?.mean.toFixed(2) ?? '–',
+  ]);
+}
+
+function ratioOf({ comparisons: [comparison] }: Measured<LoadStats>): string {
+  const ratio = comparison?.ratios['Tok/s'];
+  if (ratio === undefined) throw new Error('the tokens/s of the two were not compared');
+  return `${ratio.median.toFixed(2)} (${ratio.q1.toFixed(2)} to ${ratio.q3.toFixed(2)})`;
+}

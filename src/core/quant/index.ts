@@ -1,0 +1,10 @@
+export { type MatrixSource, quantizedSource } from '../graph/quantized.ts';
+export { type GptqInputs, type GptqOptions, gptq, gptqInputs } from './gptq.ts';
+export { captureLayer, embedWindows, type Gram, runLayer } from './layer-runner.ts';
+export { outputError } from './output-error.ts';
+export { packBlocks, packedBytes } from './pack-blocks.ts';
+export { linearModules, type Matrices, type QuantMethod, quantizeLayers } from './quantize-layers.ts';
+export { dequantize, type QuantizedMatrix } from './quantized-matrix.ts';
+export { readFloats } from './read-tensor.ts';
+export { roundToNearest } from './round-to-nearest.ts';
+export { BITS, GROUP_SIZES, type QuantScheme, quantScheme } from './scheme.ts';

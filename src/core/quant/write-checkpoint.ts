@@ -1,0 +1,180 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Model, QuantizationConfig, TokenId } from '../contracts/index.ts';
+import { RxllmError } from '../errors.ts';
+import { readJson } from '../model/read-json.ts';
+import { readSafetensorsHeader } from '../model/safetensors.ts';
+import { expectedTensors } from '../model/weights.ts';
+import { type TensorToWrite, writeSafetensors } from '../model/write-safetensors.ts';
+import { readPacked } from './checkpoint-matrix.ts';
+import { toHalf } from './half.ts';
+import { packGptq } from './packed-tensors.ts';
+import { linearModules, type Matrices, type QuantMethod, quantizeLayers } from './quantize-layers.ts';
+import type { QuantizedMatrix } from './quantized-matrix.ts';
+import { readBytes } from './read-tensor.ts';
+import type { QuantScheme } from './scheme.ts';
+
+export interface CheckpointOptions {
+  readonly scheme: QuantScheme;
+  readonly method: QuantMethod;
+  readonly onMatrix?: () => void;
+}
+
+/** Stands in the folder while it is not finished, and says of what. */
+const UNFINISHED = 'quantize-unfinished.json';
+
+/**
+ * Writes the model with quantized linear layers as a Hugging Face folder in GPTQ's format, a shard a layer. Shards that an
+ * earlier run with the same settings has finished are kept.
+ * @throws RxllmError `RXLLM_MODEL_UNSUPPORTED`, `RXLLM_OPTION_INVALID` where the folder holds something else
+ */
+export async function writeCheckpoint(
+  model: Pick<Model, 'directory' | 'config' | 'weights'>,
+  out: string,
+  { scheme, method, onMatrix = () => {} }: CheckpointOptions,
+): Promise<void> {
+  checkModel(model, scheme);
+  await begin(out, settingsOf(model, scheme, method));
+  const { layers } = model.config;
+  const quantization = storedAs(scheme);
+  const shardName = (index: number) => `model-${number(index + 1)}-of-${number(layers + 1)}.safetensors`;
+  const map: Record<string, string> = {};
+
+  const known = (layer: number) => readShard(model, out, shardName(layer), layer, quantization);
+  let layer = 0;
+  for await (const matrices of quantizeLayers(model, { scheme, method, known, onMatrix })) {
+    const tensors = new Map([...matrices].flatMap(([module, matrix]) => packed(module, matrix, quantization)));
+    const shard = shardName(layer);
+    if (!existsSync(join(out, shard))) await writeSafetensors(out, shard, tensors);
+    for (const name of tensors.keys()) map[name] = shard;
+    layer += 1;
+  }
+
+  const linear = new Set(Array.from({ length: layers }, (_, i) => linearModules(model, i)).flat());
+  const rest = [...expectedTensors(model.config).keys()].filter((name) => !linear.has(name.replace(/\.weight$/, '')));
+  const floats = rest.map((name): [string, TensorToWrite] => {
+    const location = model.weights.get(name)!;
+    return [name, { dtype: location.dtype, shape: location.shape, data: readBytes(model.directory, location) }];
+  });
+  await writeSafetensors(out, shardName(layers), new Map(floats));
+  for (const name of rest) map[name] = shardName(layers);
+  await writeJson(out, 'model.safetensors.index.json', { metadata: {}, weight_map: map });
+  await copyTexts(model.directory, out);
+  const config = (await readJson(model.directory, 'config.json')) as object;
+  await writeJson(out, 'config.json', { ...config, quantization_config: hugging(quantization, scheme, method) });
+  await rm(join(out, UNFINISHED));
+}
+
+/** A zero point of 0 cannot be told from 16 in GPTQ's first format, which all loaders know; symmetric ones never have it. */
+const storedAs = ({ bits, groupSize, symmetric }: QuantScheme): QuantizationConfig => ({
+  method: 'gptq',
+  bits,
+  groupSize,
+  zeroOffset: symmetric ? 1 : 0,
+});
+
+function hugging({ bits, groupSize, zeroOffset }: QuantizationConfig, { symmetric }: QuantScheme, method: QuantMethod) {
+  return {
+    quant_method: 'gptq',
+    bits,
+    group_size: groupSize === 'channel' ? -1 : groupSize,
+    sym: symmetric,
+    // Act-order leaves groups where they are, so that readers have nothing to reorder.
+    desc_act: false,
+    checkpoint_format: zeroOffset === 1 ? 'gptq' : 'gptq_v2',
+    lm_head: false,
+    meta: { quantizer: 'rxllm', method: method.name, ...(method.name === 'gptq' && method.options) },
+  };
+}
+
+function checkModel({ config, weights }: Pick<Model, 'config' | 'weights'>, { bits }: QuantScheme): void {
+  if (config.quantization !== undefined) {
+    const found = `the model is quantized already (${config.quantization.method}, ${config.quantization.bits} bits)`;
+    throw new RxllmError('RXLLM_MODEL_UNSUPPORTED', `${found}; quantize takes weights in F32, F16 or BF16`);
+  }
+  const perWord = 32 / bits;
+  for (let layer = 0; layer < config.layers; layer++) {
+    for (const module of linearModules({ config }, layer)) {
+      const { shape } = weights.get(`${module}.weight`)!;
+      if (shape.every((size) => size % perWord === 0)) continue;
+      const message = `${module} is [${shape}]; GPTQ's format takes multiples of ${perWord} with ${bits} bits`;
+      throw new RxllmError('RXLLM_MODEL_UNSUPPORTED', message);
+    }
+  }
+}
+
+function settingsOf(model: Pick<Model, 'directory' | 'weights'>, scheme: QuantScheme, method: QuantMethod): object {
+  const hash = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+  const windows = method.name === 'gptq' ? method.windows : ([] as readonly (readonly TokenId[])[]);
+  return {
+    ...scheme,
+    method: method.name,
+    ...(method.name === 'gptq' && { ...method.options, calibration: hash(windows) }),
+    model: model.directory,
+    weights: hash([...model.weights]),
+  };
+}
+
+async function begin(out: string, settings: object): Promise<void> {
+  await mkdir(out, { recursive: true });
+  const found = await readdir(out);
+  const refuse = (why: string) => {
+    throw new RxllmError('RXLLM_OPTION_INVALID', `out ${out} ${why}; choose another folder, or empty it`, {
+      param: 'out',
+    });
+  };
+  if (found.length === 0) return writeJson(out, UNFINISHED, settings);
+  if (!found.includes(UNFINISHED)) refuse('is not empty');
+  if ((await readFile(join(out, UNFINISHED), 'utf8')) !== json(settings))
+    refuse('holds an unfinished run with other settings');
+}
+
+async function readShard(
+  { config }: Pick<Model, 'config'>,
+  out: string,
+  shard: string,
+  layer: number,
+  quantization: QuantizationConfig,
+): Promise<Matrices | undefined> {
+  if (!existsSync(join(out, shard))) return undefined;
+  const weights = await readSafetensorsHeader(out, shard);
+  const shapes = expectedTensors(config);
+  return new Map(
+    linearModules({ config }, layer).map((module) => {
+      const [rows, columns] = shapes.get(`${module}.weight`) as [number, number];
+      return [module, readPacked({ directory: out, weights }, module, { rows, columns }, quantization)];
+    }),
+  );
+}
+
+function packed(
+  module: string,
+  matrix: QuantizedMatrix,
+  { zeroOffset }: QuantizationConfig,
+): [string, TensorToWrite][] {
+  const { rows, columns, bits } = matrix;
+  const { qweight, qzeros, scales, groupOfInput } = packGptq(matrix, zeroOffset);
+  const groups = scales.length / rows;
+  const perWord = 32 / bits;
+  return [
+    [`${module}.qweight`, { dtype: 'I32', shape: [columns / perWord, rows], data: qweight }],
+    [`${module}.qzeros`, { dtype: 'I32', shape: [groups, rows / perWord], data: qzeros }],
+    [`${module}.scales`, { dtype: 'F16', shape: [groups, rows], data: Uint16Array.from(scales, toHalf) }],
+    [`${module}.g_idx`, { dtype: 'I32', shape: [columns], data: groupOfInput }],
+  ];
+}
+
+/** The tokenizer and what else is text, but for what is written anew. */
+async function copyTexts(from: string, to: string): Promise<void> {
+  const texts = (await readdir(from)).filter((file) => /\.(json|jinja|txt|model)$/.test(file));
+  const written = new Set(['config.json', 'model.safetensors.index.json']);
+  await Promise.all(
+    texts.filter((file) => !written.has(file)).map((file) => copyFile(join(from, file), join(to, file))),
+  );
+}
+
+const number = (value: number) => String(value).padStart(5, '0');
+const json = (value: object) => `${JSON.stringify(value, null, 2)}\n`;
+const writeJson = (directory: string, file: string, value: object) => writeFile(join(directory, file), json(value));

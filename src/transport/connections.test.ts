@@ -1,0 +1,137 @@
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { fakeEngine, type Step, say } from '../../test/support/fake-engine.ts';
+import { buildServer, type ServerOptions } from './server.ts';
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function serve(script: () => Iterable<Step>, options?: ServerOptions) {
+  const engine = fakeEngine(script);
+  const app = buildServer({ engine: () => engine }, options);
+  const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
+  closing.push(() => app.close());
+  const connection = () => {
+    const socket = connect(Number(port), '127.0.0.1');
+    closing.push(() => socket.destroy());
+    return socket;
+  };
+  return { engine, app, connection };
+}
+
+function post(fields: object = {}, headers = ''): string {
+  const body = JSON.stringify({ prompt: 'hi', ...fields });
+  const length = `Content-Type: application/json\r\nContent-Length: ${body.length}`;
+  return `POST /v1/completions HTTP/1.1\r\nHost: x\r\n${headers}${length}\r\n\r\n${body}`;
+}
+
+/** All that comes until `mark` has come. */
+async function readUntil(socket: Socket, mark: string): Promise<string> {
+  let text = '';
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+    text += chunk;
+    if (text.includes(mark)) break;
+  }
+  return text;
+}
+
+describe('pipelined requests', () => {
+  it('are cancelled with their connection, those too whose reply has not begun', async () => {
+    const { engine, app, connection } = await serve(() => [{ type: 'hang' }]);
+    const socket = connection();
+    socket.write(post() + post({ stream: true }) + post());
+    await vi.waitFor(() => expect(engine.active).toBe(3));
+    socket.destroy();
+    await vi.waitFor(() => expect(engine.cancelled).toBe(3));
+    // Nothing is under way any more, else this would wait for the hour.
+    await app.drain(3_600_000);
+  });
+
+  it('put one listener on their socket, and take it away', async () => {
+    const { engine, app, connection } = await serve(() => [{ type: 'wait', ms: 20 }, ...say(['ok'])]);
+    const accepted = new Promise<Socket>((resolve) => app.server.once('connection', resolve));
+    const socket = connection();
+    const listeners = async () => (await accepted).listenerCount('close');
+    const before = await listeners();
+    socket.write(post().repeat(4));
+    await vi.waitFor(() => expect(engine.requests).toHaveLength(4));
+    expect(await listeners()).toBeLessThanOrEqual(before + 2);
+    socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
+    await readUntil(socket, '"status":"ok"');
+    await vi.waitFor(async () => expect(await listeners()).toBe(before));
+  });
+});
+
+describe('an upgrade that is no WebSocket', () => {
+  const h2c = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQ\r\n';
+
+  it('is ignored: the request is answered over HTTP/1.1, and the connection goes on', async () => {
+    const { connection, engine } = await serve(() => say(['ok']));
+    const socket = connection();
+    socket.write(`GET /health HTTP/1.1\r\nHost: x\r\n${h2c}\r\n`);
+    expect(await readUntil(socket, '"status":"ok"')).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+    const request = post({ prompt: 'a long one' }, h2c);
+    // The body comes in two parts, the second after the upgrade was ignored.
+    socket.write(request.slice(0, -9));
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    socket.write(request.slice(-9));
+    expect(await readUntil(socket, '"object":"text_completion"')).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+    expect(engine.requests.map(({ prompt }) => prompt)).toEqual(['a long one']);
+  });
+
+  it('waits for the replies in front of it', async () => {
+    const { connection, engine } = await serve(() => [{ type: 'wait', ms: 30 }, ...say(['ok'])]);
+    const socket = connection();
+    socket.write(`${post()}${post({ n: 2 }, h2c).repeat(2)}GET /health HTTP/1.1\r\nHost: x\r\n\r\n`);
+    const replies = await readUntil(socket, '"status":"ok"');
+    expect(replies.match(/"object":"text_completion"/g)).toHaveLength(3);
+    expect(engine.requests).toHaveLength(5);
+  });
+});
+
+describe('what never becomes a request', () => {
+  const errorIn = (reply: string) => JSON.parse(reply.slice(reply.indexOf('{'))).error;
+
+  it.each([
+    ['no HTTP', 'HELLO\r\n\r\n', 400, 'RXLLM_INVALID_REQUEST'],
+    ['two lengths', post({}, 'Content-Length: 3\r\n'), 400, 'RXLLM_INVALID_REQUEST'],
+    ['a header beyond 16 KiB', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}`, 431, 'headers_too_large'],
+  ])('%s', async (_name, sent, status, code) => {
+    const { connection } = await serve(() => say(['ok']));
+    const socket = connection();
+    socket.write(sent);
+    const reply = await text(socket);
+    expect(reply).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*\r\nConnection: close\r\n`));
+    expect(errorIn(reply)).toMatchObject({ type: 'invalid_request_error', param: null, code });
+  });
+
+  it('is a body that does not come: 408', async () => {
+    const { app, connection, engine } = await serve(() => say(['ok']));
+    expect(app.server.requestTimeout).toBe(30_000);
+    const accepted = new Promise<Socket>((resolve) => app.server.once('connection', resolve));
+    const socket = connection();
+    socket.write(post().slice(0, -4));
+    const late = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    app.server.emit('clientError', late, await accepted);
+    const reply = await text(socket);
+    expect(reply).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/);
+    expect(errorIn(reply)).toMatchObject({ code: 'request_timeout' });
+    expect(engine.requests).toEqual([]);
+  });
+
+  it('does not hold up the shutdown, and is refused when it comes after all', async () => {
+    const { app, connection, engine } = await serve(() => say(['ok']));
+    const requested = new Promise((resolve) => app.server.once('request', resolve));
+    const socket = connection();
+    const request = post();
+    socket.write(request.slice(0, -4));
+    await requested;
+    await app.drain(3_600_000);
+    socket.write(request.slice(-4));
+    expect(errorIn(await text(socket))).toMatchObject({ code: 'RXLLM_ENGINE_CLOSED' });
+    expect(engine.requests).toEqual([]);
+  });
+});
