@@ -44,6 +44,26 @@ const replyWith = (metrics: object) => {
 };
 
 describe('a metered engine', () => {
+  it('counts on what came of drafts, from what the engine has summed up', async () => {
+    const { value, stats$ } = metered(() => []);
+    const stats = (drafts: number, acceptedPerPosition: readonly number[]) =>
+      ({ running: 1, paused: 0, waiting: 0, specDecode: sums(drafts, acceptedPerPosition) }) as unknown as EngineStats;
+    const sums = (drafts: number, acceptedPerPosition: readonly number[]) => ({
+      drafts,
+      tokensProposed: 4 * drafts,
+      tokensAccepted: acceptedPerPosition.reduce((sum, one) => sum + one, 0),
+      acceptedPerPosition,
+    });
+    stats$.next(stats(2, [2, 1]));
+    stats$.next(stats(5, [4, 3, 1]));
+    const counted = (series: string, more = '') => value(`spec_decode_num_${series}_total{${labels}${more}}`);
+    expect(await counted('drafts')).toBe(5);
+    expect(await counted('draft_tokens')).toBe(20);
+    expect(await counted('accepted_tokens')).toBe(8);
+    const positions = [0, 1, 2].map((position) => counted('accepted_tokens_per_pos', `,position="${position}"`));
+    expect(await Promise.all(positions)).toEqual([4, 3, 1]);
+  });
+
   it('counts and times a request by its events', async () => {
     const { engine, value } = metered(replyWith({ ttftMs: 500, tpotMs: 100, queueMs: 200 }), { msPerEvent: 250 });
     engine.stream(request).subscribe();
