@@ -46,8 +46,11 @@ const replyWith = (metrics: object) => {
 describe('a metered engine', () => {
   it('counts on what came of drafts, from what the engine has summed up', async () => {
     const { value, stats$ } = metered(() => []);
-    const stats = (drafts: number, acceptedPerPosition: readonly number[]) =>
-      ({ running: 1, paused: 0, waiting: 0, specDecode: sums(drafts, acceptedPerPosition) }) as unknown as EngineStats;
+    const stats = (drafts: number, acceptedPerPosition: readonly number[]): EngineStats => ({
+      ...{ running: 1, paused: 0, waiting: 0, blocksUsed: 0, blocksTotal: 0, step: 0 },
+      ...{ promptTokensPerS: 0, outputTokensPerS: 0, prefixCache: { queries: 0, hits: 0 } },
+      specDecode: sums(drafts, acceptedPerPosition),
+    });
     const sums = (drafts: number, acceptedPerPosition: readonly number[]) => ({
       drafts,
       tokensProposed: 4 * drafts,
