@@ -56,6 +56,8 @@ describe('a metered engine', () => {
       tokensProposed: 4 * drafts,
       tokensAccepted: acceptedPerPosition.reduce((sum, one) => sum + one, 0),
       acceptedPerPosition,
+      acceptanceRate: 0,
+      meanAcceptedLength: 1,
     });
     stats$.next(stats(2, [2, 1]));
     stats$.next(stats(5, [4, 3, 1]));
