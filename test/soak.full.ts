@@ -12,7 +12,7 @@ import { allGone, embeddedModel, serveEngine } from './support/real-server.ts';
 import type { SoakCounts } from './support/soak-clients.ts';
 
 /** `RXLLM_SOAK_SECONDS` shortens it. */
-const SECONDS = Number(process.env.RXLLM_SOAK_SECONDS ?? 180);
+const SECONDS = Number(process.env['RXLLM_SOAK_SECONDS'] ?? 180);
 const STREAMS = 256;
 const CLIENTS = fileURLToPath(new URL('support/soak-clients.ts', import.meta.url));
 const MOST_DELAY_MS = 20;
