@@ -11,7 +11,7 @@ export function howManyFit(
   model: Model,
   options: Partial<EngineOptions>,
 ): { count: number; empty: number } {
-  const kv = allocatorOf(slot, model, { ...options, maxNumSeqs: 1000 });
+  const kv = allocatorOf(slot, model, { ...options, maxNumSeqs: 1000, maxNumBatchedTokens: 1000 });
   let tokens = 0;
   for (let count = 0; ; count++) {
     const sequence = sequenceOf(String(count), Array<number>(lengthOf(count)).fill(1));
