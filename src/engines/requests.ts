@@ -76,8 +76,10 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
   /** Out of the queue at once, or out of the batch when the running step settles; only then its blocks go back. */
   const leave = (sequence: Sequence, phase: 'cancelled' | 'finished') => {
     const at = waiting.indexOf(sequence);
-    if (at >= 0) waiting.splice(at, 1);
-    if (at >= 0) kv.free(sequence);
+    if (at >= 0) {
+      waiting.splice(at, 1);
+      kv.free(sequence);
+    }
     if (at >= 0 || phase === 'cancelled') sequence.phase = phase;
     wake();
   };

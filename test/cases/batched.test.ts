@@ -11,9 +11,9 @@ import { schedule } from '../../src/operators/schedule.ts';
 import {
   allGone,
   byteTokens,
+  expectIdle,
   leavingClient,
   type RealServer,
-  type ScriptedServer,
   serveEmbedded,
   serveScript,
   steppedBy,
@@ -31,16 +31,6 @@ function keep<T extends RealServer>(server: T): T {
 const [A] = byteTokens('a');
 const endless = { next: () => A! };
 const continuous = (chunk: number) => schedule(continuousBatching({ longPrefillTokenThreshold: chunk }));
-
-/** Nothing runs or waits, nothing is held, and nothing begins any more. */
-async function expectIdle(server: ScriptedServer): Promise<void> {
-  await vi.waitFor(() => expect(server.stats()).toMatchObject({ running: 0, waiting: 0 }), 10_000);
-  expect(server.kv.used).toBe(0);
-  server.kv.checkInvariants();
-  const ran = server.runner.calls.length;
-  await turns();
-  expect(server.runner.calls).toHaveLength(ran);
-}
 
 describe('11. an abort during prefill is heeded, seven others decoding', () => {
   it.each([true, false])('streamed: %s', async (stream) => {

@@ -5,9 +5,9 @@ import {
   allGone,
   byteTokens,
   chunksOf,
+  expectIdle,
   leavingClient,
   type RealServer,
-  type ScriptedServer,
   serveScript,
   steppedBy,
   turns,
@@ -27,16 +27,6 @@ async function serve(...args: Parameters<typeof serveScript>) {
 const [A] = byteTokens('a');
 const endless = { next: () => A! };
 const smallChunks = (prefillChunk: number) => schedule(oneAtATime({ prefillChunk }));
-
-/** Nothing runs or waits, nothing is held, and nothing begins any more. */
-async function expectIdle(server: ScriptedServer): Promise<void> {
-  await vi.waitFor(() => expect(server.stats()).toMatchObject({ running: 0, waiting: 0 }), 10_000);
-  expect(server.kv.used).toBe(0);
-  server.kv.checkInvariants();
-  const ran = server.runner.calls.length;
-  await turns();
-  expect(server.runner.calls).toHaveLength(ran);
-}
 
 describe('10. A disconnect does not stop generation', () => {
   const body = { prompt: 'Once', max_tokens: 100 };

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { VirtualTimeScheduler } from 'rxjs';
-import { vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import type {
   Engine,
   EngineOptions,
@@ -207,3 +207,13 @@ export function byteTokens(bytes: string | readonly number[]): TokenId[] {
 const isPrintable = (byte: number) => (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
 const ALL_BYTES = Array.from({ length: 256 }, (_, byte) => byte);
 const BYTE_ORDER = [...ALL_BYTES.filter(isPrintable), ...ALL_BYTES.filter((byte) => !isPrintable(byte))];
+
+/** Nothing runs or waits, nothing is held, and nothing begins any more. */
+export async function expectIdle(server: ScriptedServer): Promise<void> {
+  await vi.waitFor(() => expect(server.stats()).toMatchObject({ running: 0, waiting: 0 }), 10_000);
+  expect(server.kv.used).toBe(0);
+  server.kv.checkInvariants();
+  const ran = server.runner.calls.length;
+  await turns();
+  expect(server.runner.calls).toHaveLength(ran);
+}
