@@ -17,6 +17,8 @@ export interface NativeOptions {
   readonly threads?: number;
   /** Idle threads wait actively for a moment: a third faster in decode. Default true; `RXLLM_SPIN=0` turns it off. */
   readonly spin?: boolean;
+  /** Memory of a pass is kept for the next: faster, and the process never shrinks. Default true. */
+  readonly arena?: boolean;
 }
 
 /**
@@ -33,6 +35,7 @@ export function native(options: NativeOptions = {}): ConfigRuntime {
     const session = api.createSession(graph.author('in-place'), {
       threads,
       spin: maySpin(options.spin),
+      arena: options.arena ?? true,
       weightsDirectory: graph.weightsDirectory,
     });
     return new NativeRunner(api, session, model.config, pool, parts, threads);

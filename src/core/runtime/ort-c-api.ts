@@ -30,6 +30,7 @@ const FUNCTIONS = {
   CreateEnv: [3, POINTER, ['int', 'str', OUT]],
   CreateSessionFromArray: [8, POINTER, [POINTER, POINTER, 'size_t', POINTER, OUT]],
   CreateSessionOptions: [10, POINTER, [OUT]],
+  DisableCpuMemArena: [19, POINTER, [POINTER]],
   SetSessionLogSeverityLevel: [22, POINTER, [POINTER, 'int']],
   SetSessionGraphOptimizationLevel: [23, POINTER, [POINTER, 'int']],
   SetIntraOpNumThreads: [24, POINTER, [POINTER, 'int']],
@@ -59,6 +60,8 @@ export interface SessionOptions {
   readonly threads: number;
   /** Whether idle threads of the pool spin for a moment, which is faster, or sleep at once. */
   readonly spin: boolean;
+  /** Default true: memory of a pass is kept for the next, in regions of powers of two. Without, it goes back at once. */
+  readonly arena?: boolean;
   /** What external data in the model is relative to. */
   readonly weightsDirectory: string;
 }
@@ -94,13 +97,14 @@ export class OrtCApi {
     this.memory = this.create(this.f.CreateCpuMemoryInfo, ARENA_ALLOCATOR, MEMORY_DEFAULT);
   }
 
-  createSession(model: Uint8Array, { threads, spin, weightsDirectory }: SessionOptions): Handle {
+  createSession(model: Uint8Array, { threads, spin, arena = true, weightsDirectory }: SessionOptions): Handle {
     const { f } = this;
     const options = this.create(f.CreateSessionOptions);
     try {
       this.check(f.SetSessionLogSeverityLevel(options, LOG_FATAL_ONLY));
       this.check(f.SetSessionGraphOptimizationLevel(options, OPTIMIZE_ALL));
       this.check(f.SetIntraOpNumThreads(options, threads));
+      if (!arena) this.check(f.DisableCpuMemArena(options));
       this.check(f.AddSessionConfigEntry(options, 'session.intra_op.allow_spinning', spin ? '1' : '0'));
       const folderKey = 'session.model_external_initializers_file_folder_path';
       this.check(f.AddSessionConfigEntry(options, folderKey, weightsDirectory));
