@@ -8,9 +8,10 @@ export async function compile(device: GPUDevice, { name, code }: Kernel): Promis
   const [invalid, { messages }] = await Promise.all([device.popErrorScope(), module.getCompilationInfo()]);
   const error = messages.find(({ type }) => type === 'error');
   if (invalid !== null || error !== undefined) {
-    const line = error && code.split('\n')[error.lineNum - 1]?.trim();
-    const where = error === undefined ? invalid?.message : `${error.message} in line ${error.lineNum}: ${line}`;
-    throw new RxllmError('RXLLM_KERNEL_INVALID', `${name}: ${where}`);
+    // The rest of a message lists what could have stood there instead.
+    const [what] = (error ?? invalid!).message.split('\n', 1);
+    const where = error && ` in line ${error.lineNum}: ${code.split('\n')[error.lineNum - 1]?.trim()}`;
+    throw new RxllmError('RXLLM_KERNEL_INVALID', `${name}: ${what}${where ?? ''}`);
   }
   const compute = { module, entryPoint: 'main' };
   return device.createComputePipelineAsync({ layout: 'auto', compute, label: name }).catch((cause: Error) => {

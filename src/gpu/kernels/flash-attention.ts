@@ -56,7 +56,7 @@ export function flashAttention({
   const last = tokens - 1;
   const fewer = queryTile % threadQueries === 0 && tokens % queryTile === 0;
   const clamp = (index: string) =>
-    tokens % queryTile === 0 && tokens % keyTile === 0 ? index : `min(${index}, ${last}u)`;
+    tokens % queryTile === 0 && tokens % keyTile === 0 ? `(${index})` : `min(${index}, ${last}u)`;
   /** Thread `y` has the queries of quads y, y + stride, …, so that neighbours read neighbouring quads. */
   const stride = queryQuads / groups;
   const each = (line: (query: number) => string) => unroll(threadQueries, line);
