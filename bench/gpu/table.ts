@@ -74,7 +74,7 @@ function ofTorch(name: string): Ceiling {
 }
 
 const describe = ({ share, timesNaive }: Floor) =>
-  `≥ ${100 * share}%${timesNaive === undefined ? '' : `, ≥ ${timesNaive} ×`}`;
+  `≥ ${(100 * share).toFixed(0)}%${timesNaive === undefined ? '' : `, ≥ ${timesNaive} ×`}`;
 
 const head = ['kernel', 'shape', 'ms (quartiles)', 'rate', 'of its ceiling', '× naive', 'floor'];
 console.log(markdownTable(head, measured.map(row)));
