@@ -22,6 +22,8 @@ const ARENA_ALLOCATOR = 1;
 const MEMORY_DEFAULT = 0;
 
 const POINTER = 'void *';
+/** ORTCHAR_T: how ONNX Runtime takes a path. */
+const PATH = process.platform === 'win32' ? 'str16' : 'str';
 const OUT = koffi.out('void **');
 
 /** Place in `OrtApi` (a struct of function pointers that only ever grows at its end), result, arguments. */
@@ -30,15 +32,19 @@ const FUNCTIONS = {
   CreateEnv: [3, POINTER, ['int', 'str', OUT]],
   CreateSessionFromArray: [8, POINTER, [POINTER, POINTER, 'size_t', POINTER, OUT]],
   CreateSessionOptions: [10, POINTER, [OUT]],
+  EnableProfiling: [14, POINTER, [POINTER, PATH]],
   SetSessionLogSeverityLevel: [22, POINTER, [POINTER, 'int']],
   SetSessionGraphOptimizationLevel: [23, POINTER, [POINTER, 'int']],
   SetIntraOpNumThreads: [24, POINTER, [POINTER, 'int']],
   CreateTensorWithDataAsOrtValue: [49, POINTER, [POINTER, POINTER, 'size_t', 'int64_t *', 'size_t', 'int', OUT]],
   CreateCpuMemoryInfo: [69, POINTER, ['int', 'int', OUT]],
+  AllocatorFree: [76, POINTER, [POINTER, POINTER]],
+  GetAllocatorWithDefaultOptions: [78, POINTER, [OUT]],
   ReleaseStatus: [93, 'void', [POINTER]],
   ReleaseSession: [95, 'void', [POINTER]],
   ReleaseValue: [96, 'void', [POINTER]],
   ReleaseSessionOptions: [100, 'void', [POINTER]],
+  SessionEndProfiling: [110, POINTER, [POINTER, POINTER, OUT]],
   AddSessionConfigEntry: [130, POINTER, [POINTER, 'str', 'str']],
   RunWithBinding: [133, POINTER, [POINTER, POINTER, POINTER]],
   CreateIoBinding: [134, POINTER, [POINTER, OUT]],
@@ -61,6 +67,8 @@ export interface SessionOptions {
   readonly spin: boolean;
   /** What external data in the model is relative to. */
   readonly weightsDirectory: string;
+  /** The session writes a profile, as `endProfiling` says, into a file whose path begins like this. */
+  readonly profilePrefix?: string;
 }
 
 /** The part of ONNX Runtime's C API that a runner needs. There is one for the process (`ortCApi`). */
@@ -94,7 +102,7 @@ export class OrtCApi {
     this.memory = this.create(this.f.CreateCpuMemoryInfo, ARENA_ALLOCATOR, MEMORY_DEFAULT);
   }
 
-  createSession(model: Uint8Array, { threads, spin, weightsDirectory }: SessionOptions): Handle {
+  createSession(model: Uint8Array, { threads, spin, weightsDirectory, profilePrefix }: SessionOptions): Handle {
     const { f } = this;
     const options = this.create(f.CreateSessionOptions);
     try {
@@ -104,6 +112,7 @@ export class OrtCApi {
       this.check(f.AddSessionConfigEntry(options, 'session.intra_op.allow_spinning', spin ? '1' : '0'));
       const folderKey = 'session.model_external_initializers_file_folder_path';
       this.check(f.AddSessionConfigEntry(options, folderKey, weightsDirectory));
+      if (profilePrefix !== undefined) this.check(f.EnableProfiling(options, profilePrefix));
       const session = this.create(f.CreateSessionFromArray, this.env, model, model.byteLength, options);
       this.live.sessions += 1;
       return session;
@@ -160,6 +169,15 @@ export class OrtCApi {
         }
       });
     });
+  }
+
+  /** Of a session with a profile: closes its file, a JSON array of events (Chrome's trace format), and gives its path. */
+  endProfiling(session: Handle): string {
+    const allocator = this.create(this.f.GetAllocatorWithDefaultOptions);
+    const name = this.create(this.f.SessionEndProfiling, session, allocator);
+    const path = koffi.decode(name, 'char', -1) as string;
+    this.check(this.f.AllocatorFree(allocator, name));
+    return path;
   }
 
   releaseSession(session: Handle): void {
