@@ -1,4 +1,4 @@
-import { forkJoin, last, lastValueFrom, type Subscription } from 'rxjs';
+import { EMPTY, forkJoin, last, lastValueFrom, type Subscription } from 'rxjs';
 import type {
   Engine,
   EngineOptions,
@@ -41,12 +41,18 @@ export class ProfiledEngine {
   private readonly passes: PassRecord[];
   private readonly delivered: Subscription;
 
-  private constructor(engine: Engine, traffic: WeightTraffic, profile: Profile, passes: PassRecord[]) {
+  private constructor(
+    engine: Engine,
+    traffic: WeightTraffic,
+    profile: Profile,
+    passes: PassRecord[],
+    delivered: Subscription,
+  ) {
     this.engine = engine;
     this.traffic = traffic;
     this.profile = profile;
     this.passes = passes;
-    this.delivered = engine.stats$.pipe(profile.stage('deliver')).subscribe();
+    this.delivered = delivered;
   }
 
   /** @throws RxllmError as `createEngine` does */
@@ -79,7 +85,9 @@ export class ProfiledEngine {
       passes.push({ phase, rows: batch.rows, tokens, flops, bytes: totalBytes(work), ms });
     };
     const engine = await createEngine(profiled(counted, times, { ended }), model, options);
-    return new ProfiledEngine(engine, traffic!, times, passes);
+    // A box has no steps, and its statistics say nothing of its readers.
+    const delivered$ = recipe.kind === 'staged' ? engine.stats$.pipe(times.stage('deliver')) : EMPTY;
+    return new ProfiledEngine(engine, traffic!, times, passes, delivered$.subscribe());
   }
 
   async run(requests: readonly GenerateRequest[]): Promise<StageRun> {
