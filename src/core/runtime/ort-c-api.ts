@@ -23,6 +23,8 @@ const ARENA_ALLOCATOR = 1;
 const MEMORY_DEFAULT = 0;
 
 const POINTER = 'void *';
+/** ORTCHAR_T: how ONNX Runtime takes a path. */
+const PATH = process.platform === 'win32' ? 'str16' : 'str';
 const OUT = koffi.out('void **');
 
 /** Place in `OrtApi` (a struct of function pointers that only ever grows at its end), result, arguments. */
@@ -30,15 +32,19 @@ const FUNCTIONS = {
   GetErrorMessage: [2, 'str', [POINTER]],
   CreateSessionFromArray: [8, POINTER, [POINTER, POINTER, 'size_t', POINTER, OUT]],
   CreateSessionOptions: [10, POINTER, [OUT]],
+  EnableProfiling: [14, POINTER, [POINTER, PATH]],
   SetSessionLogSeverityLevel: [22, POINTER, [POINTER, 'int']],
   SetSessionGraphOptimizationLevel: [23, POINTER, [POINTER, 'int']],
   SetIntraOpNumThreads: [24, POINTER, [POINTER, 'int']],
   CreateTensorWithDataAsOrtValue: [49, POINTER, [POINTER, POINTER, 'size_t', 'int64_t *', 'size_t', 'int', OUT]],
   CreateCpuMemoryInfo: [69, POINTER, ['int', 'int', OUT]],
+  AllocatorFree: [76, POINTER, [POINTER, POINTER]],
+  GetAllocatorWithDefaultOptions: [78, POINTER, [OUT]],
   ReleaseStatus: [93, 'void', [POINTER]],
   ReleaseSession: [95, 'void', [POINTER]],
   ReleaseValue: [96, 'void', [POINTER]],
   ReleaseSessionOptions: [100, 'void', [POINTER]],
+  SessionEndProfiling: [110, POINTER, [POINTER, POINTER, OUT]],
   CreateEnvWithGlobalThreadPools: [119, POINTER, ['int', 'str', POINTER, OUT]],
   DisablePerSessionThreads: [120, POINTER, [POINTER]],
   CreateThreadingOptions: [121, POINTER, [OUT]],
@@ -67,6 +73,8 @@ export interface SessionOptions {
   readonly spin: boolean;
   /** What external data in the model is relative to. */
   readonly weightsDirectory: string;
+  /** The session writes a profile, as `endProfiling` says, into a file whose path begins like this. */
+  readonly profilePrefix?: string;
 }
 
 /** The part of ONNX Runtime's C API that a runner needs. There is one for the process (`ortCApi`). */
@@ -170,6 +178,15 @@ export class OrtCApi {
     });
   }
 
+  /** Of a session with a profile: closes its file, a JSON array of events (Chrome's trace format), and gives its path. */
+  endProfiling(session: Handle): string {
+    const allocator = this.create(this.f.GetAllocatorWithDefaultOptions);
+    const name = this.create(this.f.SessionEndProfiling, session, allocator);
+    const path = koffi.decode(name, 'char', -1) as string;
+    this.check(this.f.AllocatorFree(allocator, name));
+    return path;
+  }
+
   releaseSession(session: Handle): void {
     this.f.ReleaseSession(session);
     this.live.sessions -= 1;
@@ -199,7 +216,7 @@ export class OrtCApi {
 
   private createSessionOver(pool: 'shared' | 'own', model: Uint8Array, settings: SessionOptions): Handle {
     const { f } = this;
-    const { threads, spin, weightsDirectory } = settings;
+    const { threads, spin, weightsDirectory, profilePrefix } = settings;
     const options = this.create(f.CreateSessionOptions);
     try {
       this.check(f.SetSessionLogSeverityLevel(options, LOG_FATAL_ONLY));
@@ -208,6 +225,7 @@ export class OrtCApi {
       this.check(f.AddSessionConfigEntry(options, 'session.intra_op.allow_spinning', spin ? '1' : '0'));
       const folderKey = 'session.model_external_initializers_file_folder_path';
       this.check(f.AddSessionConfigEntry(options, folderKey, weightsDirectory));
+      if (profilePrefix !== undefined) this.check(f.EnableProfiling(options, profilePrefix));
       const session = this.create(f.CreateSessionFromArray, this.env, model, model.byteLength, options);
       this.live.sessions += 1;
       return session;
