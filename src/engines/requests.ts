@@ -144,6 +144,7 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
           .pipe(tokenize, throwIfEmpty(noSequence))
           .subscribe({
             next: (sequence) => {
+              life.add(() => sequence.grammar?.dispose());
               try {
                 enqueue(sequence, reader);
               } catch (error) {

@@ -23,6 +23,7 @@ import type {
   TokenEvent,
   TokenLogprobs,
 } from '../../src/core/contracts/index.ts';
+import { TAGGED_CALL } from '../../src/core/text/tool-call-form.ts';
 import { fakeConfig, fakeOptions } from './fakes.ts';
 
 /** What a scripted stream does next. */
@@ -178,6 +179,8 @@ function textModel(generationDefaults: Model['generationDefaults']): Model {
       encode: (text) => [...text].map((character) => character.charCodeAt(0)),
       decode,
       tokenText: (id) => decode([id]),
+      toolCallForm: TAGGED_CALL,
+      vocabulary: () => ({ tokens: [], encoding: 'raw' }),
       applyChatTemplate: (messages) => messages.map(({ content }) => content).join('\n'),
       decoder: () => ({ push: (id) => decode([id]), flush: () => '' }),
       vocabSize: 256,
