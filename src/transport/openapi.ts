@@ -30,7 +30,10 @@ const ROUTES: Readonly<Record<string, RouteText>> = {
   'GET /v1/stream': {
     summary: 'A WebSocket with many token streams; its messages are JSON. A plain GET is answered with 426.',
   },
-  'GET /health': { summary: '200 once requests are served, 503 while the model is loading.', ok: json(replies.healthy) },
+  'GET /health': {
+    summary: '200 once requests are served, 503 while the model is loading.',
+    ok: json(replies.healthy),
+  },
   'GET /metrics': { summary: "Prometheus' text format." },
   'GET /admin/engine': { summary: 'Which engine serves, and which there are.', ok: json(replies.engineState) },
   'PUT /admin/engine': {
@@ -40,7 +43,10 @@ const ROUTES: Readonly<Record<string, RouteText>> = {
   'GET /openapi.json': { summary: 'This description.' },
 };
 
-const failed = { description: 'What is wrong, and what to change.', content: { [JSON_TYPE]: { schema: replies.errorReply } } };
+const failed = {
+  description: 'What is wrong, and what to change.',
+  content: { [JSON_TYPE]: { schema: replies.errorReply } },
+};
 
 /** `GET /openapi.json`: the routes that are registered from now on, with the schemas that check their bodies (OpenAPI 3.1). */
 export function addOpenApi(app: FastifyInstance): void {

@@ -45,12 +45,13 @@ export interface FakeEngine extends Engine {
 
 export interface FakeEngineOptions {
   readonly generationDefaults?: Model['generationDefaults'];
+  readonly maxModelLen?: number;
 }
 
 /** An engine without a model: each stream replays `script(request)`, pausing while its reader has no demand. */
 export function fakeEngine(
   script: (request: GenerateRequest) => Iterable<Step>,
-  { generationDefaults = {} }: FakeEngineOptions = {},
+  { generationDefaults = {}, maxModelLen = 64 }: FakeEngineOptions = {},
 ): FakeEngine {
   const state = { requests: [] as GenerateRequest[], cancelled: 0, active: 0, closed: false, tokens: 0 };
   const stream = (request: GenerateRequest): Observable<TokenEvent> =>
@@ -85,7 +86,7 @@ export function fakeEngine(
   return {
     name: 'fake',
     model: textModel(generationDefaults),
-    options: fakeOptions(),
+    options: fakeOptions({ maxModelLen }),
     pool: { layout: 'paged', blocks: 101, blockSize: 16 },
     description: 'scripted',
     stream,

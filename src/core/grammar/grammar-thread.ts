@@ -6,6 +6,9 @@ import { threadEntry } from './thread-entry.ts';
 import { ThreadMatcher } from './thread-matcher.ts';
 import type { FromThread, PackedVocabulary, ThreadData, ToThread } from './thread-messages.ts';
 
+/** Time is counted in such steps, so that what a process slept through (a suspended machine) does not count. */
+const TICK_MS = 50;
+
 /**
  * A thread that holds one compiled grammar and the matchers of the texts that follow it. What XGrammar compiles cannot be
  * sent from one thread to another, and takes from milliseconds to minutes: so each grammar has its own, which nobody else
@@ -40,10 +43,11 @@ export class GrammarThread {
   /** Once, before the first matcher. Rejects with `RXLLM_GRAMMAR_INVALID`, `RXLLM_GRAMMAR_TOO_LARGE`; the thread is then of no use. */
   async compile(source: GrammarSource, timeoutMs: number): Promise<void> {
     const release = this.#hold();
-    const timer = setTimeout(
-      () => this.#settleCompile?.(tooLarge(`it took more than ${timeoutMs / 1000} s to compile`)),
-      timeoutMs,
-    );
+    let left = timeoutMs;
+    const timer = setInterval(() => {
+      left -= TICK_MS;
+      if (left <= 0) this.#settleCompile?.(tooLarge(`it took more than ${timeoutMs / 1000} s to compile`));
+    }, TICK_MS);
     try {
       await new Promise<void>((resolve, reject) => {
         this.#settleCompile = (problem) => (problem === undefined ? resolve() : reject(problem));
@@ -51,7 +55,7 @@ export class GrammarThread {
         this.#send({ type: 'compile', source });
       });
     } finally {
-      clearTimeout(timer);
+      clearInterval(timer);
       this.#settleCompile = undefined;
       release();
     }
