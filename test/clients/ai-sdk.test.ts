@@ -31,10 +31,10 @@ const expectAnimal = ({ name, legs }: Animal) => {
 };
 
 it('a conversation is streamed', async () => {
-  const messages: ModelMessage[] = [{ role: 'system', content: 'You tell stories.' }];
+  const messages: ModelMessage[] = [];
   for (const content of ['Tell me a story about a fox.', 'And then?', 'How does it end?']) {
     messages.push({ role: 'user', content });
-    const request = { ...sampled, temperature: 0, maxOutputTokens: 10, messages };
+    const request = { ...sampled, temperature: 0, maxOutputTokens: 10, system: 'You tell stories.', messages };
     const stream = streamText(request);
     let text = '';
     for await (const piece of stream.textStream) text += piece;
