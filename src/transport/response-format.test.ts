@@ -21,9 +21,9 @@ it.each([
   // null has a meaning in a schema, and only there.
   [
     jsonSchema({ json_schema: { name: 'a', description: null, strict: true, schema } }),
-    { type: 'json_schema', schema },
+    { type: 'json_schema', schema, strict: true },
   ],
-  [jsonSchema({ json_schema: { name: 'a', schema: true } }), { type: 'json_schema', schema: true }],
+  [jsonSchema({ json_schema: { name: 'a', schema: true } }), { type: 'json_schema', schema: true, strict: false }],
   [{ guided_regex: 'a+' }, { type: 'regex', pattern: 'a+' }],
   [{ guided_choice: ['a', 'b'] }, { type: 'choice', choices: ['a', 'b'] }],
   [{ guided_grammar: 'root ::= "a"' }, { type: 'grammar', grammar: 'root ::= "a"' }],

@@ -31,7 +31,7 @@ function jsonFormat(format: GuidanceFields['response_format']): (readonly ['resp
       return [['response_format', { type: 'json_object' }]];
     case 'json_schema':
       if (schema === undefined) throw invalid('response_format.json_schema', 'this field is required');
-      return [['response_format', { type: 'json_schema', schema }]];
+      return [['response_format', { type: 'json_schema', schema, strict: format.json_schema?.strict ?? false }]];
     default:
       return [];
   }

@@ -29,7 +29,7 @@ const guidance = {
               name: optional(Type.String()),
               description: optional(Type.String()),
               schema: jsonSchema,
-              /** Every schema is kept to, strict or not. */
+              /** A keyword that cannot be enforced is refused; else passed over. */
               strict: optional(Type.Boolean()),
             },
             closed,

@@ -20,8 +20,13 @@ export function toToolUse({
     throw invalid('tool_choice', 'there are no tools to choose from; give "tools"');
   }
   const tools = wireTools.map((tool): Tool => {
-    const { name, description, parameters } = tool.function;
-    return { name, ...(description !== undefined && { description }), ...(parameters && { parameters }) };
+    const { name, description, parameters, strict } = tool.function;
+    return {
+      name,
+      ...(description !== undefined && { description }),
+      ...(parameters && { parameters }),
+      ...(strict !== undefined && { strict }),
+    };
   });
   const names = tools.map(({ name }) => name);
   const twice = names.findIndex((name, index) => names.indexOf(name) !== index);

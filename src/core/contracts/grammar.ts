@@ -13,8 +13,11 @@ export type ResponseFormat =
   | { readonly type: 'text' }
   /** Any JSON object. */
   | { readonly type: 'json_object' }
-  /** JSON that fits the schema. Properties that it does not name come only where it says `additionalProperties`. */
-  | { readonly type: 'json_schema'; readonly schema: JsonSchema }
+  /**
+   * JSON that fits the schema. Properties that it does not name come only where it says `additionalProperties`; `oneOf`
+   * is taken as `anyOf`. A keyword that cannot be enforced is refused, or passed over where `strict` is false.
+   */
+  | { readonly type: 'json_schema'; readonly schema: JsonSchema; readonly strict?: boolean }
   /** The whole text matches. */
   | { readonly type: 'regex'; readonly pattern: string }
   /** One of these texts. */
@@ -39,6 +42,8 @@ export interface Tool {
   readonly description?: string;
   /** Of the object of its arguments; absent: any object. */
   readonly parameters?: JsonSchema;
+  /** A keyword of its parameters that cannot be enforced is refused; else, and that is the default, passed over. */
+  readonly strict?: boolean;
 }
 
 export interface ToolCall {

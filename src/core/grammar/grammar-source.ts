@@ -1,5 +1,6 @@
 import type { JsonSchema, ResponseFormat, Tool, ToolCallForm } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
+import { toSchemaText } from './json-schema.ts';
 import { repeats } from './repeats.ts';
 
 /** What a grammar is compiled from: plain data, so that it can be sent to a thread and be a key. */
@@ -32,7 +33,7 @@ const ANY_OBJECT: JsonSource = { type: 'json', schema: '{"type":"object"}', open
 
 /**
  * The source of a format's grammar; undefined where any text will do.
- * @throws RxllmError `RXLLM_GRAMMAR_TOO_LARGE`
+ * @throws RxllmError `RXLLM_GRAMMAR_TOO_LARGE`, `RXLLM_GRAMMAR_INVALID`
  */
 export function grammarSource(format: ResponseFormat | undefined, form: ToolCallForm): GrammarSource | undefined {
   const source = format && sourceOf(format, form);
@@ -60,7 +61,7 @@ function sourceOf(format: ResponseFormat, form: ToolCallForm): GrammarSource | u
     case 'json_object':
       return ANY_OBJECT;
     case 'json_schema':
-      return json(format.schema);
+      return json(format.schema, format.strict ?? true);
     case 'regex':
       return { type: 'regex', pattern: format.pattern };
     case 'choice':
@@ -78,11 +79,15 @@ function sourceOf(format: ResponseFormat, form: ToolCallForm): GrammarSource | u
   }
 }
 
-const json = (schema: JsonSchema): JsonSource => ({ type: 'json', schema: JSON.stringify(schema), open: false });
+const json = (schema: JsonSchema, strict: boolean): JsonSource => ({
+  type: 'json',
+  schema: toSchemaText(schema, strict),
+  open: false,
+});
 
-function argumentsOf({ parameters }: Tool): JsonSource {
+function argumentsOf({ parameters, strict = false }: Tool): JsonSource {
   if (parameters === undefined || Object.keys(parameters).length === 0) return ANY_OBJECT;
-  return json(parameters);
+  return json(parameters, strict);
 }
 
 /** As EBNF writes text: JSON's escapes, but for code points outside the first plane. */

@@ -64,7 +64,7 @@ describe('tools', () => {
 
   it('go to a template that knows them, with calls and their answers', () => {
     const render = template(
-      '{{ tools | tojson }}{% for m in messages %}{% for c in m.tool_calls %}{{ c.id }}{{ c.function.arguments.a }}{% endfor %}{{ m.tool_call_id }}{% endfor %}',
+      '{{ tools | tojson }}{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.id }}{{ c.function.arguments.a }}{% endfor %}{{ m.tool_call_id }}{% endfor %}',
     );
     const told = [{ type: 'function', function: tools[0] }];
     const text = render(chat, { ...noPrompt, tools });
