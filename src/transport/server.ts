@@ -13,6 +13,7 @@ import { createInstruments } from './instruments.ts';
 import { meteredSource } from './metered-engine.ts';
 import { metrics } from './metrics.ts';
 import { models } from './models.ts';
+import { addOpenApi } from './openapi.ts';
 import { tokenize } from './tokenize.ts';
 import { addWebSockets, type WebSocketLimits, websocket } from './websocket.ts';
 
@@ -56,6 +57,7 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   addDraining(app);
   if (apiKey !== undefined) requireApiKey(app, apiKey);
   addWebSockets(app);
+  addOpenApi(app);
   const instruments = createInstruments();
   const source = meteredSource(engines, instruments);
   app.addHook('onClose', async () => source.stop());
