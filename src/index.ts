@@ -2,7 +2,7 @@ export type * from './core/contracts/index.ts';
 export { type ErrorCode, RxllmError } from './core/errors.ts';
 export * as evaluation from './core/eval/index.ts';
 export { GraphWeights } from './core/graph/graph-weights.ts';
-export { llama } from './core/graph/llama-graph.ts';
+export { type AttentionVariant, type LlamaOptions, llama } from './core/graph/llama-graph.ts';
 export { type Edge, OnnxBuilder } from './core/graph/onnx-builder.ts';
 export { prebuilt } from './core/graph/prebuilt.ts';
 export * as primitive from './core/graph/primitive/index.ts';

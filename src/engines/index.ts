@@ -2,6 +2,7 @@ export { baseline } from './baseline.ts';
 export { continuous } from './continuous-batching.ts';
 export { createEngine } from './create-engine.ts';
 export { createEngineHost, type EngineHost } from './engine-host.ts';
+export { flashAttention } from './flash-attention.ts';
 export { generateLoop } from './generate-loop.ts';
 export { int4, QUANTIZATIONS, type Quantization } from './int4.ts';
 export { kvCache } from './kv-cache.ts';

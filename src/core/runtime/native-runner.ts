@@ -17,6 +17,8 @@ export interface NativeOptions {
   readonly threads?: number;
   /** Idle threads wait actively for a moment: a third faster in decode. Default true; `RXLLM_SPIN=0` turns it off. */
   readonly spin?: boolean;
+  /** Memory of a pass is kept for the next: faster, and the process never shrinks. Default true. */
+  readonly arena?: boolean;
   /** ONNX Runtime times each of its ops, which takes time itself. */
   readonly profiling?: OpProfiling;
 }
@@ -44,6 +46,7 @@ export function native(options: NativeOptions = {}): ConfigRuntime {
     const session = api.createSession(graph.author('in-place'), {
       threads,
       spin: maySpin(options.spin),
+      arena: options.arena ?? true,
       weightsDirectory: graph.weightsDirectory,
       ...(options.profiling && { profilePrefix: options.profiling.prefix }),
     });
