@@ -4,6 +4,7 @@ import fastifyWebsocket from '@fastify/websocket';
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { filter, fromEvent, takeUntil } from 'rxjs';
 import type { WebSocket } from 'ws';
+import { chooseProtocol } from './authentication.ts';
 import { boundedSender, type SendLimits } from './bounded-sender.ts';
 import { checkMessage, parseFrame } from './client-message.ts';
 import type { EngineSource } from './engine-source.ts';
@@ -39,7 +40,7 @@ const GOING_AWAY = 1001;
 const CLOSE_MS = 1000;
 
 /** Lets routes of `app` that are registered from now on take WebSockets; on other routes one is closed at once. */
-export function addWebSockets(app: FastifyInstance): void {
+export function addWebSockets(app: FastifyInstance, { maxMessage }: Pick<WebSocketLimits, 'maxMessage'>): void {
   const sockets = new Set<Socket>();
   // Never listens: it hands on the upgrades that are WebSockets.
   const upgrades = createServer();
@@ -51,7 +52,7 @@ export function addWebSockets(app: FastifyInstance): void {
     upgrades.emit('upgrade', request, socket, head);
   });
   app.register(fastifyWebsocket, {
-    options: { maxPayload: MAX_FRAME, server: upgrades },
+    options: { maxPayload: Math.max(MAX_FRAME, maxMessage), server: upgrades, handleProtocols: chooseProtocol },
     // ws itself closes a socket that breaks the protocol, with a code that says why.
     errorHandler: (error, _socket, request) => request.log.debug(error),
     preClose(done) {
@@ -73,10 +74,10 @@ export function addWebSockets(app: FastifyInstance): void {
 export const websocket: FastifyPluginAsync<{
   readonly source: EngineSource;
   readonly limits?: Partial<WebSocketLimits>;
-  /** A page of any host may connect, if it has the key. */
-  readonly hasApiKey: boolean;
-}> = async (app, { source, limits, hasApiKey }) => {
-  if (!hasApiKey) app.addHook('onRequest', sameOriginOnly);
+  /** Pages of other hosts that may connect: `*`, where a key is asked for. */
+  readonly origins: readonly string[];
+}> = async (app, { source, limits, origins }) => {
+  if (!origins.includes('*')) app.addHook('onRequest', sameOriginOnly(origins));
   const allLimits = { ...WEBSOCKET_LIMITS, ...limits };
   app.route({
     method: 'GET',
@@ -96,10 +97,15 @@ export const websocket: FastifyPluginAsync<{
 
 function serveSocket(socket: WebSocket, request: FastifyRequest, source: EngineSource, limits: WebSocketLimits): void {
   const sender = boundedSender(socket, limits);
+  const describe = (error: unknown, id: string | undefined) => {
+    if (toErrorReply(error).status >= 500) request.log.error(error);
+    return errorMessage(error, id, request.id);
+  };
   const streams = socketStreams({
     source,
     sender,
     maxStreams: limits.maxStreams,
+    errorMessage: describe,
     onDrained: () => socket.close(GOING_AWAY, 'The server is shutting down.'),
   });
   const receive = (data: Buffer, isBinary: boolean) => {
@@ -109,8 +115,7 @@ function serveSocket(socket: WebSocket, request: FastifyRequest, source: EngineS
       id = idOf(value);
       streams.handle(checkMessage(value, request));
     } catch (error) {
-      if (toErrorReply(error).status >= 500) request.log.error(error);
-      sender.send(errorMessage(error, id));
+      sender.send(describe(error, id));
     }
   };
   socket.on('message', receive);
