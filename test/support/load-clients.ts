@@ -19,7 +19,7 @@ interface Ended {
   readonly text: string;
   readonly reason: string;
 }
-type Ask = (body: object, onBegin?: () => void) => Promise<Ended>;
+type Ask = (body: object) => Promise<Ended>;
 
 const PROMPTS = 48;
 const STREAMS_A_SOCKET = 50;
@@ -40,13 +40,12 @@ interface Chunk {
 }
 
 /** Over HTTP; the text of the chunks, and the reason of the last, which `[DONE]` must follow. */
-const overEvents: Ask = (body, onBegin) =>
+const overEvents: Ask = (body) =>
   new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json' };
     const sent = request(`${url}/v1/completions`, { method: 'POST', agent, headers }, (response) => {
       let received = '';
       response.setEncoding('utf8');
-      response.once('data', () => onBegin?.());
       response.on('data', (data: string) => (received += data));
       response.on('error', reject);
       response.on('end', () => {
@@ -64,18 +63,20 @@ const overEvents: Ask = (body, onBegin) =>
 /** On a socket that others use, too. */
 function overSocket(socket: TestSocket): Ask {
   let count = 0;
-  return (body, onBegin) =>
+  return (body) =>
     new Promise((resolve, reject) => {
       const id = `${count++}`;
       let text = '';
+      const onClose = (code: number) => reject(new Error(`closed with ${code}`));
       const stop = socket.listen(id, (message) => {
-        if (message.type === 'queued') onBegin?.();
         if (message.type === 'token') text += message.text;
         if (message.type === 'error') reject(new Error(`${message.code}: ${message.message}`));
         if (message.type === 'finished') resolve({ text, reason: message.finish_reason ?? 'none' });
-        if (message.type === 'error' || message.type === 'finished') stop();
+        if (message.type !== 'error' && message.type !== 'finished') return;
+        stop();
+        socket.ws.off('close', onClose);
       });
-      socket.ws.once('close', (code) => reject(new Error(`closed with ${code}`)));
+      socket.ws.once('close', onClose);
       socket.send({ type: 'generate', id, ...body });
     });
 }
@@ -111,14 +112,9 @@ await Promise.all(all.map((ask, index) => oneAfterTheOther(ask, index * 7)));
 process.send?.({ counts });
 
 process.once('message', async () => {
-  let begun = 0;
   const endless = { ...greedy, prompt: [894, 670, 262], max_tokens: 1900 };
   const ends = all.map(async (ask) => {
-    const { reason } = await ask(endless, () => {
-      begun += 1;
-      // Those over HTTP that wait in the queue have not begun: their first event is a token.
-      if (begun === Number(socketStreams) + 1) process.send?.({ begun: true });
-    }).catch((error: unknown) => ({ reason: String(error) }));
+    const { reason } = await ask(endless).catch((error: unknown) => ({ reason: String(error) }));
     counts.last[reason] = (counts.last[reason] ?? 0) + 1;
   });
   await Promise.all(ends);

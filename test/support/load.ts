@@ -33,7 +33,11 @@ export function loadTest({ seconds, isMeasured }: { readonly seconds: number; re
         expect((await server.report()).stats).toMatchObject({ running: 0, waiting: 0, blocksUsed: 0 }),
       );
 
-      await clients.ask();
+      clients.process.send({});
+      await vi.waitFor(async () => {
+        const { running = 0, waiting = 0 } = (await server.report()).stats ?? {};
+        expect(running + waiting).toBe(streams);
+      }, 20_000);
       const ended = clients.next<{ counts: LoadCounts }>();
       const { code, ms } = await server.terminate();
       const { last, wrong } = (await ended).counts;
