@@ -1,4 +1,3 @@
-import { map } from 'rxjs';
 import type {
   ChatMessage,
   EngineContext,
@@ -10,16 +9,18 @@ import type {
 } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { resolveParams } from '../core/sampling/params.ts';
+import { inTurns } from './in-turns.ts';
 
 /**
  * Turns a request into a waiting sequence: chat template where the prompt is messages, then token ids.
+ * Many long texts at once are tokenized in several turns of the event loop, so that nothing else waits for all of them.
  * Errors with `RXLLM_INVALID_REQUEST` and `RXLLM_CONTEXT_LENGTH_EXCEEDED` before anything is taken.
  *
  *     requests:   --r------
  *     tokenize(): --s------
  */
 export const tokenize = (): Slot<GenerateRequest, Sequence> => (context) =>
-  map((request) => createSequence(request, encode(request.prompt, context), context));
+  inTurns((request) => createSequence(request, encode(request.prompt, context), context), context.options);
 
 /** A sequence that waits, with nothing computed. Checks the token ids and that prompt and one token more fit. */
 export function createSequence(request: GenerateRequest, tokens: TokenId[], context: EngineContext): Sequence {
