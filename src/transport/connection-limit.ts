@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { HttpError } from './errors.ts';
 
@@ -17,7 +17,7 @@ export function limitConnections(app: FastifyInstance, max: number): void {
   });
   app.addHook('onRequest', async ({ raw, routeOptions }, reply) => {
     // What is injected has no connection.
-    if (served.has(raw.socket) || !app.server.listening) return;
+    if (served.has(raw.socket) || !(raw.socket instanceof Socket)) return;
     reply.header('connection', 'close');
     if (routeOptions.url === '/health') return;
     reply.header('retry-after', '1');

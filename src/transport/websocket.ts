@@ -10,7 +10,7 @@ import { checkMessage, parseFrame } from './client-message.ts';
 import type { EngineSource } from './engine-source.ts';
 import { HttpError, toErrorReply } from './errors.ts';
 import { keepHeartbeat } from './heartbeat.ts';
-import { asksForWebSocket, plainUpgrades } from './plain-upgrade.ts';
+import { asksForWebSocket, behindReplies, readPlainly } from './plain-upgrade.ts';
 import { sameOriginOnly } from './same-origin.ts';
 import { errorMessage } from './server-message.ts';
 import { socketStreams } from './socket-streams.ts';
@@ -44,12 +44,17 @@ export function addWebSockets(app: FastifyInstance, { maxMessage }: Pick<WebSock
   const sockets = new Set<Socket>();
   // Never listens: it hands on the upgrades that are WebSockets.
   const upgrades = createServer();
-  const ignore = plainUpgrades(app.server);
+  const inItsTurn = behindReplies(app.server);
   app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    if (!asksForWebSocket(request)) return ignore(request, socket, head);
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-    upgrades.emit('upgrade', request, socket, head);
+    const isOurs = asksForWebSocket(request);
+    if (isOurs) {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    }
+    inItsTurn(socket, () => {
+      if (isOurs) upgrades.emit('upgrade', request, socket, head);
+      else readPlainly(app.server, request, socket, head);
+    });
   });
   app.register(fastifyWebsocket, {
     options: { maxPayload: Math.max(MAX_FRAME, maxMessage), server: upgrades, handleProtocols: chooseProtocol },
