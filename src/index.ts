@@ -17,6 +17,7 @@ export { noCache } from './core/memory/no-cache.ts';
 export { type PagedBlocksOptions, pagedBlocks } from './core/memory/paged-blocks.ts';
 export { type PrefixCachedOptions, prefixCached } from './core/memory/prefix-cached.ts';
 export { loadModel } from './core/model/load-model.ts';
+export * as profiling from './core/profiling/index.ts';
 export * as quant from './core/quant/index.ts';
 export { autoRuntime } from './core/runtime/auto-runtime.ts';
 export { type ForwardInputs, forwardInputs, tableBlocks } from './core/runtime/forward-inputs.ts';

@@ -11,6 +11,10 @@ const STATUS = {
   RXLLM_CHAT_TEMPLATE_FAILED: 400,
   RXLLM_CONTEXT_LENGTH_EXCEEDED: 400,
   RXLLM_INVALID_REQUEST: 400,
+  /** A schema, a pattern or a grammar that is wrong, or that cannot be followed. */
+  RXLLM_GRAMMAR_INVALID: 400,
+  /** It is right, but would take too much memory or time. */
+  RXLLM_GRAMMAR_TOO_LARGE: 400,
   RXLLM_OPTION_INVALID: 400,
   RXLLM_ENGINE_UNKNOWN: 400,
   RXLLM_QUEUE_FULL: 429,
@@ -21,6 +25,12 @@ const STATUS = {
   RXLLM_RUNTIME_UNAVAILABLE: 500,
   /** A forward pass failed. */
   RXLLM_RUNTIME_FAILED: 500,
+  /** No WebGPU adapter, or none of the name that was asked for. */
+  RXLLM_GPU_UNAVAILABLE: 500,
+  /** A kernel does not compile, or its shapes or buffers do not fit it. */
+  RXLLM_KERNEL_INVALID: 500,
+  /** The GPU refused or lost what it was given. */
+  RXLLM_GPU_FAILED: 500,
   /** A server that was started as a child process ended early or never got healthy. */
   RXLLM_SERVER_UNAVAILABLE: 503,
 } as const;

@@ -8,6 +8,7 @@ export { int4, QUANTIZATIONS, type Quantization } from './int4.ts';
 export { kvCache } from './kv-cache.ts';
 export { paged } from './paged-attention.ts';
 export { prefixCaching } from './prefix-caching.ts';
+export { profiled } from './profiled.ts';
 export { type EngineEntry, engines, findEngine, findStages } from './registry.ts';
 export { type Parting, type Replayed, replay } from './replay.ts';
 export { speculative, speculativeWith } from './speculative.ts';

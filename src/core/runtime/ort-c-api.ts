@@ -1,6 +1,8 @@
 import koffi from 'koffi';
 import { RxllmError } from '../errors.ts';
+import { type Call, loadOrtFunctions, type OrtFunctions } from './ort-functions.ts';
 import { ortLibraryPath } from './ort-library.ts';
+import { maySpin, threadCount } from './thread-count.ts';
 
 /** An object of ONNX Runtime's. */
 export type Handle = bigint;
@@ -12,49 +14,11 @@ export type TensorData = Float32Array | Int32Array;
 export type TensorDtype = 'float32' | 'int32' | 'int64';
 
 const ELEMENT_TYPE: Record<TensorDtype, number> = { float32: 1, int32: 6, int64: 7 };
-/** ONNX Runtime's kernels outgrow koffi's default of 128 KiB for asynchronous calls. */
-const STACK_BYTES = 8 << 20;
-const API_VERSION = 17;
 /** Errors come back as statuses; they need not be printed as well. */
 const LOG_FATAL_ONLY = 4;
 const OPTIMIZE_ALL = 99;
 const ARENA_ALLOCATOR = 1;
 const MEMORY_DEFAULT = 0;
-
-const POINTER = 'void *';
-const OUT = koffi.out('void **');
-
-/** Place in `OrtApi` (a struct of function pointers that only ever grows at its end), result, arguments. */
-const FUNCTIONS = {
-  GetErrorMessage: [2, 'str', [POINTER]],
-  CreateEnv: [3, POINTER, ['int', 'str', OUT]],
-  CreateSessionFromArray: [8, POINTER, [POINTER, POINTER, 'size_t', POINTER, OUT]],
-  CreateSessionOptions: [10, POINTER, [OUT]],
-  DisableCpuMemArena: [19, POINTER, [POINTER]],
-  SetSessionLogSeverityLevel: [22, POINTER, [POINTER, 'int']],
-  SetSessionGraphOptimizationLevel: [23, POINTER, [POINTER, 'int']],
-  SetIntraOpNumThreads: [24, POINTER, [POINTER, 'int']],
-  CreateTensorWithDataAsOrtValue: [49, POINTER, [POINTER, POINTER, 'size_t', 'int64_t *', 'size_t', 'int', OUT]],
-  CreateCpuMemoryInfo: [69, POINTER, ['int', 'int', OUT]],
-  ReleaseStatus: [93, 'void', [POINTER]],
-  ReleaseSession: [95, 'void', [POINTER]],
-  ReleaseValue: [96, 'void', [POINTER]],
-  ReleaseSessionOptions: [100, 'void', [POINTER]],
-  AddSessionConfigEntry: [130, POINTER, [POINTER, 'str', 'str']],
-  RunWithBinding: [133, POINTER, [POINTER, POINTER, POINTER]],
-  CreateIoBinding: [134, POINTER, [POINTER, OUT]],
-  ReleaseIoBinding: [135, 'void', [POINTER]],
-  BindInput: [136, POINTER, [POINTER, 'str', POINTER]],
-  BindOutput: [137, POINTER, [POINTER, 'str', POINTER]],
-} as const satisfies Record<string, readonly [number, string, readonly (string | typeof OUT)[]]>;
-const API_LENGTH = 138;
-
-interface Call {
-  (...args: unknown[]): unknown;
-  /** On one of libuv's threads; the callback comes back on this one. */
-  async(...args: unknown[]): void;
-}
-type Functions = Record<keyof typeof FUNCTIONS, Call>;
 
 export interface SessionOptions {
   readonly threads: number;
@@ -64,6 +28,8 @@ export interface SessionOptions {
   readonly arena?: boolean;
   /** What external data in the model is relative to. */
   readonly weightsDirectory: string;
+  /** The session writes a profile, as `endProfiling` says, into a file whose path begins like this. */
+  readonly profilePrefix?: string;
 }
 
 /** The part of ONNX Runtime's C API that a runner needs. There is one for the process (`ortCApi`). */
@@ -71,49 +37,36 @@ export class OrtCApi {
   readonly version: string;
   /** What was created and is not released yet; all of it outlives a runner that leaks. */
   readonly live = { sessions: 0, bindings: 0, tensors: 0 };
-  private readonly f: Functions;
+  /**
+   * Sessions share the threads of the process, or the idle ones of a draft model would spin where the target computes
+   * (seen: half the speed). One that wants another number, or none that spin, brings its own.
+   */
+  private readonly sharedThreads = { threads: threadCount(undefined), spin: maySpin(undefined) };
+  private hasSharedThreads = true;
+  private readonly f: OrtFunctions;
   private readonly env: Handle;
   private readonly memory: Handle;
 
   constructor(path: string) {
-    const settings = koffi.config();
-    // koffi refuses a change once any library is loaded through it, even one that changes nothing.
-    if ((settings.async_stack_size ?? 0) < STACK_BYTES) {
-      koffi.config({ ...settings, sync_stack_size: STACK_BYTES, async_stack_size: STACK_BYTES });
-    }
-    const library = koffi.load(path);
-    keepLoaded.push(library);
-    const base = koffi.decode(library.func('void *OrtGetApiBase()')(), koffi.array('void *', 2)) as [Handle, Handle];
-    this.version = koffi.decode(base[1], koffi.proto('str', []))() as string;
-    const api = koffi.decode(base[0], koffi.proto(POINTER, ['uint32_t']))(API_VERSION) as Handle | null;
-    if (api === null) throw new Error(`ONNX Runtime ${this.version} does not offer version ${API_VERSION} of its API`);
-    const table = koffi.decode(api, koffi.array('void *', API_LENGTH)) as Handle[];
-    const decoded = Object.entries(FUNCTIONS).map(([name, [index, result, args]]) => [
-      name,
-      koffi.decode(table[index], koffi.proto(result, [...args])),
-    ]);
-    this.f = Object.fromEntries(decoded) as Functions;
-    this.env = this.create(this.f.CreateEnv, LOG_FATAL_ONLY, 'rxllm');
+    const { version, functions } = loadOrtFunctions(path);
+    this.version = version;
+    this.f = functions;
+    this.env = this.createEnvironment();
     this.memory = this.create(this.f.CreateCpuMemoryInfo, ARENA_ALLOCATOR, MEMORY_DEFAULT);
   }
 
-  createSession(model: Uint8Array, { threads, spin, arena = true, weightsDirectory }: SessionOptions): Handle {
-    const { f } = this;
-    const options = this.create(f.CreateSessionOptions);
-    try {
-      this.check(f.SetSessionLogSeverityLevel(options, LOG_FATAL_ONLY));
-      this.check(f.SetSessionGraphOptimizationLevel(options, OPTIMIZE_ALL));
-      this.check(f.SetIntraOpNumThreads(options, threads));
-      if (!arena) this.check(f.DisableCpuMemArena(options));
-      this.check(f.AddSessionConfigEntry(options, 'session.intra_op.allow_spinning', spin ? '1' : '0'));
-      const folderKey = 'session.model_external_initializers_file_folder_path';
-      this.check(f.AddSessionConfigEntry(options, folderKey, weightsDirectory));
-      const session = this.create(f.CreateSessionFromArray, this.env, model, model.byteLength, options);
-      this.live.sessions += 1;
-      return session;
-    } finally {
-      f.ReleaseSessionOptions(options);
+  createSession(model: Uint8Array, options: SessionOptions): Handle {
+    const { threads, spin } = options;
+    if (this.hasSharedThreads && threads === this.sharedThreads.threads && spin === this.sharedThreads.spin) {
+      try {
+        return this.createSessionOver('shared', model, options);
+      } catch (error) {
+        // The stock binding was first, and made an environment without threads.
+        if (!String(error).includes('CreateEnvWithGlobalThreadPools')) throw error;
+        this.hasSharedThreads = false;
+      }
     }
+    return this.createSessionOver('own', model, options);
   }
 
   /** A tensor over `data`, which must stay reachable until the tensor is released. */
@@ -166,6 +119,15 @@ export class OrtCApi {
     });
   }
 
+  /** Of a session with a profile: closes its file, a JSON array of events (Chrome's trace format), and gives its path. */
+  endProfiling(session: Handle): string {
+    const allocator = this.create(this.f.GetAllocatorWithDefaultOptions);
+    const name = this.create(this.f.SessionEndProfiling, session, allocator);
+    const path = koffi.decode(name, 'char', -1) as string;
+    this.check(this.f.AllocatorFree(allocator, name));
+    return path;
+  }
+
   releaseSession(session: Handle): void {
     this.f.ReleaseSession(session);
     this.live.sessions -= 1;
@@ -179,6 +141,39 @@ export class OrtCApi {
   releaseTensor(value: Handle): void {
     this.f.ReleaseValue(value);
     this.live.tensors -= 1;
+  }
+
+  private createEnvironment(): Handle {
+    const { f } = this;
+    const options = this.create(f.CreateThreadingOptions);
+    try {
+      this.check(f.SetGlobalIntraOpNumThreads(options, this.sharedThreads.threads));
+      this.check(f.SetGlobalSpinControl(options, this.sharedThreads.spin ? 1 : 0));
+      return this.create(f.CreateEnvWithGlobalThreadPools, LOG_FATAL_ONLY, 'rxllm', options);
+    } finally {
+      f.ReleaseThreadingOptions(options);
+    }
+  }
+
+  private createSessionOver(pool: 'shared' | 'own', model: Uint8Array, settings: SessionOptions): Handle {
+    const { f } = this;
+    const { threads, spin, arena = true, weightsDirectory, profilePrefix } = settings;
+    const options = this.create(f.CreateSessionOptions);
+    try {
+      this.check(f.SetSessionLogSeverityLevel(options, LOG_FATAL_ONLY));
+      this.check(f.SetSessionGraphOptimizationLevel(options, OPTIMIZE_ALL));
+      this.check(pool === 'shared' ? f.DisablePerSessionThreads(options) : f.SetIntraOpNumThreads(options, threads));
+      if (!arena) this.check(f.DisableCpuMemArena(options));
+      this.check(f.AddSessionConfigEntry(options, 'session.intra_op.allow_spinning', spin ? '1' : '0'));
+      const folderKey = 'session.model_external_initializers_file_folder_path';
+      this.check(f.AddSessionConfigEntry(options, folderKey, weightsDirectory));
+      if (profilePrefix !== undefined) this.check(f.EnableProfiling(options, profilePrefix));
+      const session = this.create(f.CreateSessionFromArray, this.env, model, model.byteLength, options);
+      this.live.sessions += 1;
+      return session;
+    } finally {
+      f.ReleaseSessionOptions(options);
+    }
   }
 
   private create(call: Call, ...args: unknown[]): Handle {
@@ -196,9 +191,6 @@ export class OrtCApi {
   }
 }
 
-/** A library whose handle is collected is unmapped, and the next call into it crashes. */
-const keepLoaded: unknown[] = [];
-
 let shared: OrtCApi | undefined;
 
 /**
@@ -212,6 +204,7 @@ export function ortCApi(): OrtCApi {
     shared = new OrtCApi(path);
     return shared;
   } catch (cause) {
+    if (cause instanceof RxllmError && cause.code === 'RXLLM_OPTION_INVALID') throw cause;
     const message = `${path} cannot be used: ${String(cause)}; use the stock runtime`;
     throw new RxllmError('RXLLM_RUNTIME_UNAVAILABLE', message, { cause });
   }
