@@ -32,6 +32,7 @@ const endlessMemory: KvAllocator = {
   prefixCache: { queries: 0, hits: 0 },
   cachedTokens: () => 0,
   publish: () => {},
+  snapshot: () => ({ tables: new Map(), cached: [] }),
   checkInvariants: () => {},
 };
 
