@@ -90,11 +90,11 @@ function welcome({ name, description, pool, model, options }: Engine, address: s
   runtime  ${description}
   memory   ${memory(pool)}
 
-Try it:
+Open ${address} in a browser to chat and to watch the engine at work. Or try it here:
   curl -N ${address}/v1/chat/completions -H 'Content-Type: application/json'${key} -d '${body}'
 
 Or point any OpenAI client at ${address}/v1. There are also POST /v1/completions, /tokenize and /detokenize,
-GET /v1/models, /health and /metrics, PUT /admin/engine to swap the engine while it runs, and many token streams on
-one WebSocket at ${address.replace('http', 'ws')}/v1/stream.
+GET /v1/models, /health and /metrics, PUT /admin/engine to swap the engine while it runs, GET /admin/observe to see its
+steps, and many token streams on one WebSocket at ${address.replace('http', 'ws')}/v1/stream.
 Ctrl-C stops the server.`;
 }

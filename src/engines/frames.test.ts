@@ -67,6 +67,7 @@ describe('toFrames', () => {
               { id: 'b', kind: 'decode', tokens: 1, drafted: 3, accepted: 1 },
             ],
             preempted: [],
+            firstTokens: [],
             finished: [],
           },
         ],
@@ -113,6 +114,7 @@ describe('watch', () => {
       ['y', 'length'],
       ['z', 'length'],
     ]);
+    expect(steps.flatMap(({ firstTokens }) => firstTokens.map(({ id }) => id))).toEqual(['x', 'y', 'z']);
     const first = frames.find(({ running }) => running.length === 2)!;
     expect(first.waiting.map(({ id }) => id)).toEqual(['z']);
     expect([...first.kv.tables.keys()]).toEqual(['x', 'y']);

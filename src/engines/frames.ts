@@ -36,7 +36,7 @@ export function toFrames(context: EngineContext, everyMs: number): OperatorFunct
       };
       return settled$.pipe(
         tap((step) => {
-          steps.push(toStepTrace(step));
+          steps.push(toStepTrace(step, context.options.clock.now()));
           if (steps.length > MOST_STEPS) steps.shift();
         }),
         throttleTime(everyMs, context.options.clock, { leading: true, trailing: true }),
@@ -51,7 +51,7 @@ function toSequenceTrace({ id, phase, promptLength, tokens, computed, cached }: 
 }
 
 /** By value: the step's own maps and sequences live on. */
-function toStepTrace(step: Settled): StepTrace {
+function toStepTrace(step: Settled, now: number): StepTrace {
   const drafts = new Map(Array.from(verified(step), ([{ id }, drafted, accepted]) => [id, { drafted, accepted }]));
   return {
     index: step.index,
@@ -59,6 +59,10 @@ function toStepTrace(step: Settled): StepTrace {
       return { id, kind, tokens: newTokens, ...(drafts.get(id) ?? { drafted: 0, accepted: 0 }) };
     }),
     preempted: step.preempted.map(({ id }) => id),
+    firstTokens: step.rows.flatMap(({ sequence: { id, arrivedAt, tokens, promptLength } }) => {
+      const produced = step.produced.get(id)?.length ?? 0;
+      return produced > 0 && tokens.length === promptLength + produced ? [{ id, ttftMs: now - arrivedAt }] : [];
+    }),
     finished: step.ended.flatMap(({ id }) => {
       const last = step.events.get(id)?.at(-1);
       return last?.type === 'finished' ? [{ id, reason: last.result.finishReason, metrics: last.result.metrics }] : [];

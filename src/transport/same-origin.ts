@@ -2,16 +2,17 @@ import type { FastifyRequest } from 'fastify';
 import { HttpError } from './errors.ts';
 
 /**
- * Refuses a WebSocket that a page of another host opens: browsers let any page connect to any server, and only tell it
- * where the page is from. Programs send no `Origin`.
+ * Refuses what a page of another host opens: browsers let any page connect to any server, and only tell it where the
+ * page is from, in `Origin`, or, where they send none, in `Sec-Fetch-Site`. Programs send neither.
  * @throws HttpError 403
  */
-export async function sameOriginOnly({ headers: { origin, host = '' } }: FastifyRequest): Promise<void> {
-  if (origin === undefined || isHostOf(origin, host)) return;
+export async function sameOriginOnly({ headers }: FastifyRequest): Promise<void> {
+  const { origin, host = '', 'sec-fetch-site': site = 'none' } = headers;
+  if (origin === undefined ? site === 'none' || site === 'same-origin' : isHostOf(origin, host)) return;
   throw new HttpError(
     403,
     'origin_not_allowed',
-    `Without an API key, pages of other hosts (${origin}) may not connect; start the server with --api-key to let them.`,
+    `Without an API key, pages of other hosts (${origin ?? site}) may not connect; start the server with --api-key to let them.`,
   );
 }
 

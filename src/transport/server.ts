@@ -13,11 +13,13 @@ import { createInstruments } from './instruments.ts';
 import { meteredSource } from './metered-engine.ts';
 import { metrics } from './metrics.ts';
 import { models } from './models.ts';
+import { observe } from './observe.ts';
+import { playground } from './playground/playground.ts';
 import { tokenize } from './tokenize.ts';
 import { addWebSockets, type WebSocketLimits, websocket } from './websocket.ts';
 
 export interface ServerOptions {
-  /** Asked for as a bearer token on every route but `/health`. */
+  /** Asked for as a bearer token on every route but `/health` and the playground's page. */
   readonly apiKey?: string;
   /** One JSON line a request on stdout; off by default. */
   readonly logger?: boolean;
@@ -67,6 +69,8 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   app.register(completions, { source, now });
   app.register(tokenize, { source });
   app.register(websocket, { source, limits: webSocket, hasApiKey: apiKey !== undefined });
+  app.register(observe, { source, hasApiKey: apiKey !== undefined });
+  app.register(playground);
   if (options.admin) app.register(admin, { source, admin: options.admin, hasApiKey: apiKey !== undefined });
   return app;
 }

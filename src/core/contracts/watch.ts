@@ -18,6 +18,8 @@ export interface StepTrace {
   readonly index: number;
   readonly rows: readonly RowTrace[];
   readonly preempted: readonly SequenceId[];
+  /** Whose first token it gave, in milliseconds from arrival. */
+  readonly firstTokens: readonly { readonly id: SequenceId; readonly ttftMs: number }[];
   readonly finished: readonly {
     readonly id: SequenceId;
     readonly reason: FinishReason;
