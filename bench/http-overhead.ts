@@ -2,27 +2,45 @@
  * What HTTP adds to a completion: `/v1/completions` with token ids against `generate` in process with the same ids, on
  * one engine. Client and server share the process, so the client's own work counts as HTTP's: an upper bound.
  *
- *     npx tsx bench/http-overhead.ts [--pairs 15] [--tokens 128]
+ *     npx tsx bench/http-overhead.ts [--pairs 15] [--tokens 128] [--pass-ms 1.5]
+ *
+ * With `--pass-ms` a pass is a wait of that long instead of the model: the same each time, where a machine's own unrest
+ * hides what HTTP adds.
  */
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Engine } from '../src/core/contracts/index.ts';
 import { loadModel } from '../src/core/model/load-model.ts';
+import { scriptedRuntime } from '../src/core/runtime/scripted-runner.ts';
 import { createEngine } from '../src/engines/create-engine.ts';
 import { kvCache } from '../src/engines/kv-cache.ts';
+import { swap } from '../src/engines/swap.ts';
 import { buildServer } from '../src/transport/server.ts';
 
 const { values } = parseArgs({
-  options: { pairs: { type: 'string', default: '15' }, tokens: { type: 'string', default: '128' } },
+  options: {
+    pairs: { type: 'string', default: '15' },
+    tokens: { type: 'string', default: '128' },
+    'pass-ms': { type: 'string' },
+  },
 });
 const pairs = Number(values.pairs);
 const maxTokens = Number(values.tokens);
-const WARM_UP = 3;
+const WARM_UP = 20;
 const prompt = [894, 670, 262, 518, 15, 428, 298, 262, 462, 2200, 649];
 
 const model = await loadModel(fileURLToPath(new URL('../models/storyteller-12m', import.meta.url)));
-const engine = await createEngine(kvCache, model);
+const passMs = values['pass-ms'];
+const wait = scriptedRuntime({
+  next: () => {
+    const end = performance.now() + Number(passMs);
+    while (performance.now() < end);
+    return prompt[0]!;
+  },
+});
+const recipe = passMs === undefined ? kvCache : swap(kvCache, { name: `passes of ${passMs} ms`, runtime: wait });
+const engine = await createEngine(recipe, model);
 const app = buildServer({ engine: () => engine });
 const address = await app.listen({ port: 0, host: '127.0.0.1' });
 const agent = new Agent({ keepAlive: true, noDelay: true });

@@ -20,15 +20,23 @@ export type Instruments = ReturnType<typeof createInstruments>;
 /** What `/metrics` shows, under vLLM's names: a registry of its own, so that servers never share counts. */
 export function createInstruments() {
   const registry = new Registry();
-  const registers = [registry];
+  /** Each brings figures up to date that are too many to be set when they change: called before any is read. */
+  const beforeRead = new Set<() => void>();
+  const common = {
+    registers: [registry],
+    collect: () => {
+      for (const update of beforeRead) update();
+    },
+  };
   const gauge = (name: string, help: string) =>
-    new Gauge({ name: `rxllm:${name}`, help, labelNames: LABELS, registers });
+    new Gauge({ name: `rxllm:${name}`, help, labelNames: LABELS, ...common });
   const counter = <L extends string = never>(name: string, help: string, more: readonly L[] = []) =>
-    new Counter({ name: `rxllm:${name}_total`, help, labelNames: [...LABELS, ...more], registers });
+    new Counter({ name: `rxllm:${name}_total`, help, labelNames: [...LABELS, ...more], ...common });
   const histogram = (name: string, help: string, buckets: number[]) =>
-    new Histogram({ name: `rxllm:${name}`, help, labelNames: LABELS, buckets, registers });
+    new Histogram({ name: `rxllm:${name}`, help, labelNames: LABELS, buckets, ...common });
   return {
     registry,
+    beforeRead,
     running: gauge('num_requests_running', 'Requests in the batch of the latest step.'),
     waiting: gauge('num_requests_waiting', 'Requests in the queue after the latest step.'),
     kvUsage: gauge('kv_cache_usage_perc', 'KV blocks in use; 1 means 100 percent.'),

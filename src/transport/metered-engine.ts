@@ -1,4 +1,4 @@
-import { defer, finalize, type Observable, type Subscription, tap } from 'rxjs';
+import { defer, type Observable, type Subscription, tap } from 'rxjs';
 import type { Engine, EngineStats, GenerateResult, SpecDecodeMetrics, TokenEvent } from '../core/contracts/index.ts';
 import type { EngineSource } from './engine-source.ts';
 import type { Instruments, Labels } from './instruments.ts';
@@ -21,9 +21,9 @@ export function meteredSource(
       let metered = known.get(engine);
       if (metered === undefined) {
         const labels = { model_name: engine.model.name, engine: engine.name };
-        const measure = measured(engine, instruments, labels);
         startCounters(instruments, labels);
         const subscription = watchStats(engine, instruments, labels, watched);
+        const measure = measured(engine, instruments, labels, tokenTally(instruments, labels, subscription));
         watching.add(subscription);
         subscription.add(() => watching.delete(subscription));
         metered = { ...engine, stream: (request) => defer(() => measure(engine.stream(request))) };
@@ -54,34 +54,46 @@ function setGauges({ running, waiting, kvUsage }: Instruments, labels: Labels, s
 
 /**
  * Gauges are gone with their engine. While one replaces another of the same name, `watched` has both under their
- * common labels, and the gauges are the newer one's. What came of drafts is counted on.
+ * common labels, and the gauges are the newer one's. What came of drafts is counted on. A step leaves only its stats
+ * behind: they are put into the instruments when these are read.
  */
 function watchStats(engine: Engine, instruments: Instruments, labels: Labels, watched: Watched): Subscription {
-  const { running, waiting, kvUsage, prefixQueries, prefixHits } = instruments;
+  const { running, waiting, kvUsage, prefixQueries, prefixHits, beforeRead } = instruments;
   const key = JSON.stringify(labels);
   const same = watched.get(key) ?? [];
   watched.set(key, same);
   same.push(engine);
   setGauges(instruments, labels);
+  let latest: EngineStats | undefined;
   let seen = { queries: 0, hits: 0 };
   const countDrafts = draftCounter(instruments, labels);
+  const update = () => {
+    if (latest === undefined) return;
+    const { prefixCache, specDecode } = latest;
+    prefixQueries.inc(labels, prefixCache.queries - seen.queries);
+    prefixHits.inc(labels, prefixCache.hits - seen.hits);
+    seen = prefixCache;
+    if (specDecode) countDrafts(specDecode);
+    if (same.at(-1) === engine) setGauges(instruments, labels, latest);
+    latest = undefined;
+  };
   const forget = () => {
+    update();
+    beforeRead.delete(update);
     same.splice(same.indexOf(engine), 1);
     if (same.length > 0) return;
     for (const gauge of [running, waiting, kvUsage]) gauge.remove(labels);
   };
-  return engine.stats$.subscribe({
+  beforeRead.add(update);
+  const subscription = engine.stats$.subscribe({
     next: (stats) => {
-      const { prefixCache } = stats;
-      prefixQueries.inc(labels, prefixCache.queries - seen.queries);
-      prefixHits.inc(labels, prefixCache.hits - seen.hits);
-      seen = prefixCache;
-      if (stats.specDecode) countDrafts(stats.specDecode);
-      if (same.at(-1) === engine) setGauges(instruments, labels, stats);
+      latest = stats;
     },
     error: forget,
     complete: forget,
   });
+  subscription.add(() => beforeRead.delete(update));
+  return subscription;
 }
 
 /** Counts what the engine's sums have grown by since the last call. */
@@ -98,10 +110,47 @@ function draftCounter({ drafts, draftTokens, acceptedTokens, acceptedPerPosition
   };
 }
 
+/** The most intervals that are kept until they are observed: about half a millisecond's work. */
+const MAX_KEPT = 1024;
+
+interface TokenTally {
+  count(tokens: number): void;
+  /** Milliseconds between two tokens of a request. */
+  interval(ms: number): void;
+}
+
+/** The figures of each token: kept as numbers, for an instrument takes longer than all else that is done for a token. */
+function tokenTally(
+  { interToken, generationTokens, beforeRead }: Instruments,
+  labels: Labels,
+  life: Subscription,
+): TokenTally {
+  const between = interToken.labels(labels);
+  const intervals: number[] = [];
+  let tokens = 0;
+  const update = () => {
+    if (tokens > 0) generationTokens.inc(labels, tokens);
+    for (const ms of intervals) between.observe(ms / 1000);
+    tokens = 0;
+    intervals.length = 0;
+  };
+  beforeRead.add(update);
+  life.add(() => {
+    update();
+    beforeRead.delete(update);
+  });
+  return {
+    count: (more) => {
+      tokens += more;
+    },
+    interval: (ms) => {
+      if (intervals.push(ms) >= MAX_KEPT) update();
+    },
+  };
+}
+
 /** Measures one request at each call, from its events alone, on the engine's clock. */
-function measured({ options: { clock } }: Engine, instruments: Instruments, labels: Labels) {
-  const interToken = instruments.interToken.labels(labels);
-  const generationTokens = instruments.generationTokens.labels(labels);
+function measured({ options: { clock } }: Engine, instruments: Instruments, labels: Labels, tally: TokenTally) {
   return (events: Observable<TokenEvent>): Observable<TokenEvent> => {
     let arrivedAt = 0;
     let lastTokenAt: number | undefined;
@@ -128,10 +177,10 @@ function measured({ options: { clock } }: Engine, instruments: Instruments, labe
         case 'token': {
           const now = clock.now();
           if (lastTokenAt === undefined) instruments.firstToken.observe(labels, (now - arrivedAt) / 1000);
-          else interToken.observe((now - lastTokenAt) / 1000);
+          else tally.interval(now - lastTokenAt);
           lastTokenAt = now;
           tokens += 1;
-          generationTokens.inc();
+          tally.count(1);
           break;
         }
         case 'finished':
@@ -141,7 +190,7 @@ function measured({ options: { clock } }: Engine, instruments: Instruments, labe
           if (!prefilled && event.result.outputIds.length > 0) {
             instruments.promptTokens.inc(labels, event.result.metrics.inputTokens);
           }
-          if (event.result.outputIds.length > tokens) generationTokens.inc(event.result.outputIds.length - tokens);
+          if (event.result.outputIds.length > tokens) tally.count(event.result.outputIds.length - tokens);
           ended(event.result.finishReason);
       }
     };
@@ -155,9 +204,9 @@ function measured({ options: { clock } }: Engine, instruments: Instruments, labe
           // What was refused at the door never was a request.
           if (queued) ended('error');
         },
-      }),
-      finalize(() => {
-        if (queued) ended('abort');
+        finalize: () => {
+          if (queued) ended('abort');
+        },
       }),
     );
   };

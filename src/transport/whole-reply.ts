@@ -1,4 +1,4 @@
-import { forkJoin, map, type Observable, toArray } from 'rxjs';
+import { forkJoin, map, Observable, type OperatorFunction } from 'rxjs';
 import type { GenerateResult, TokenEvent, TokenLogprobs } from '../core/contracts/index.ts';
 import { engineEvents } from './engine-events.ts';
 import type { Job } from './job.ts';
@@ -8,7 +8,7 @@ import { combineMetrics, toUsage, toWireMetrics } from './usage.ts';
 export function wholeReply(job: Job): Observable<object> {
   const { engine, dialect, requests, choicesPerPrompt } = job;
   const choices = requests.map((request) =>
-    engineEvents(engine, dialect.promptField, request).pipe(toArray(), map(collect)),
+    engineEvents(engine, dialect.promptField, request).pipe(collect()),
   );
   return forkJoin(choices).pipe(
     map((collected) => {
@@ -30,9 +30,23 @@ interface Collected {
   readonly logprobs: readonly TokenLogprobs[] | undefined;
 }
 
-function collect(events: readonly TokenEvent[]): Collected {
-  const last = events.at(-1);
-  if (last?.type !== 'finished') throw new Error('a stream completed without a finished event');
-  const logprobs = events.flatMap((event) => (event.type === 'token' && event.logprobs ? [event.logprobs] : []));
-  return { result: last.result, logprobs: logprobs.length > 0 ? logprobs : undefined };
+/** One operator, for it runs at each token. */
+function collect(): OperatorFunction<TokenEvent, Collected> {
+  return (events) =>
+    new Observable((subscriber) => {
+      const logprobs: TokenLogprobs[] = [];
+      let result: GenerateResult | undefined;
+      return events.subscribe({
+        next: (event) => {
+          if (event.type === 'token' && event.logprobs !== undefined) logprobs.push(event.logprobs);
+          if (event.type === 'finished') result = event.result;
+        },
+        error: (error: unknown) => subscriber.error(error),
+        complete: () => {
+          if (result === undefined) return subscriber.error(new Error('a stream completed without a finished event'));
+          subscriber.next({ result, logprobs: logprobs.length > 0 ? logprobs : undefined });
+          subscriber.complete();
+        },
+      });
+    });
 }

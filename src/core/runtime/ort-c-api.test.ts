@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { OnnxBuilder } from '../graph/onnx-builder.ts';
 import { ortCApi } from './ort-c-api.ts';
 import { ORT_VERSION, ortLibraryPath } from './ort-library.ts';
+import { maySpin, threadCount } from './thread-count.ts';
 
 describe('ortLibraryPath', () => {
   it.each([
@@ -56,5 +57,22 @@ describe('OrtCApi', () => {
     api.releaseBinding(binding);
     for (const tensor of tensors) api.releaseTensor(tensor);
     api.releaseSession(session);
+  });
+
+  it.runIf(process.platform === 'linux')('shares its threads among sessions, but for one that wants others', () => {
+    const g = new OnnxBuilder();
+    g.op('Identity', [g.input('x', 'float32', [1])], {}, 'y');
+    g.output('y', 'float32', [1]);
+    const model = g.build('test');
+    const threadsAfter = (threads: number, spin: boolean) => {
+      sessions.push(api.createSession(model, { threads, spin, weightsDirectory: '.' }));
+      return readdirSync('/proc/self/task').length;
+    };
+    const sessions: bigint[] = [];
+    const threads = threadCount(undefined);
+    const first = threadsAfter(threads, maySpin(undefined));
+    expect(threadsAfter(threads, maySpin(undefined))).toBe(first);
+    expect(threadsAfter(threads + 2, false)).toBe(first + threads + 1);
+    for (const session of sessions) api.releaseSession(session);
   });
 });

@@ -1,6 +1,7 @@
 import koffi from 'koffi';
 import { RxllmError } from '../errors.ts';
 import { ortLibraryPath } from './ort-library.ts';
+import { maySpin, threadCount } from './thread-count.ts';
 
 /** An object of ONNX Runtime's. */
 export type Handle = bigint;
@@ -27,7 +28,6 @@ const OUT = koffi.out('void **');
 /** Place in `OrtApi` (a struct of function pointers that only ever grows at its end), result, arguments. */
 const FUNCTIONS = {
   GetErrorMessage: [2, 'str', [POINTER]],
-  CreateEnv: [3, POINTER, ['int', 'str', OUT]],
   CreateSessionFromArray: [8, POINTER, [POINTER, POINTER, 'size_t', POINTER, OUT]],
   CreateSessionOptions: [10, POINTER, [OUT]],
   SetSessionLogSeverityLevel: [22, POINTER, [POINTER, 'int']],
@@ -39,14 +39,20 @@ const FUNCTIONS = {
   ReleaseSession: [95, 'void', [POINTER]],
   ReleaseValue: [96, 'void', [POINTER]],
   ReleaseSessionOptions: [100, 'void', [POINTER]],
+  CreateEnvWithGlobalThreadPools: [119, POINTER, ['int', 'str', POINTER, OUT]],
+  DisablePerSessionThreads: [120, POINTER, [POINTER]],
+  CreateThreadingOptions: [121, POINTER, [OUT]],
+  ReleaseThreadingOptions: [122, 'void', [POINTER]],
   AddSessionConfigEntry: [130, POINTER, [POINTER, 'str', 'str']],
   RunWithBinding: [133, POINTER, [POINTER, POINTER, POINTER]],
   CreateIoBinding: [134, POINTER, [POINTER, OUT]],
   ReleaseIoBinding: [135, 'void', [POINTER]],
   BindInput: [136, POINTER, [POINTER, 'str', POINTER]],
   BindOutput: [137, POINTER, [POINTER, 'str', POINTER]],
+  SetGlobalIntraOpNumThreads: [147, POINTER, [POINTER, 'int']],
+  SetGlobalSpinControl: [149, POINTER, [POINTER, 'int']],
 } as const satisfies Record<string, readonly [number, string, readonly (string | typeof OUT)[]]>;
-const API_LENGTH = 138;
+const API_LENGTH = 150;
 
 interface Call {
   (...args: unknown[]): unknown;
@@ -68,6 +74,12 @@ export class OrtCApi {
   readonly version: string;
   /** What was created and is not released yet; all of it outlives a runner that leaks. */
   readonly live = { sessions: 0, bindings: 0, tensors: 0 };
+  /**
+   * Sessions share the threads of the process, or the idle ones of a draft model would spin where the target computes
+   * (seen: half the speed). One that wants another number, or none that spin, brings its own.
+   */
+  private readonly sharedThreads = { threads: threadCount(undefined), spin: maySpin(undefined) };
+  private hasSharedThreads = true;
   private readonly f: Functions;
   private readonly env: Handle;
   private readonly memory: Handle;
@@ -90,26 +102,22 @@ export class OrtCApi {
       koffi.decode(table[index], koffi.proto(result, [...args])),
     ]);
     this.f = Object.fromEntries(decoded) as Functions;
-    this.env = this.create(this.f.CreateEnv, LOG_FATAL_ONLY, 'rxllm');
+    this.env = this.createEnvironment();
     this.memory = this.create(this.f.CreateCpuMemoryInfo, ARENA_ALLOCATOR, MEMORY_DEFAULT);
   }
 
-  createSession(model: Uint8Array, { threads, spin, weightsDirectory }: SessionOptions): Handle {
-    const { f } = this;
-    const options = this.create(f.CreateSessionOptions);
-    try {
-      this.check(f.SetSessionLogSeverityLevel(options, LOG_FATAL_ONLY));
-      this.check(f.SetSessionGraphOptimizationLevel(options, OPTIMIZE_ALL));
-      this.check(f.SetIntraOpNumThreads(options, threads));
-      this.check(f.AddSessionConfigEntry(options, 'session.intra_op.allow_spinning', spin ? '1' : '0'));
-      const folderKey = 'session.model_external_initializers_file_folder_path';
-      this.check(f.AddSessionConfigEntry(options, folderKey, weightsDirectory));
-      const session = this.create(f.CreateSessionFromArray, this.env, model, model.byteLength, options);
-      this.live.sessions += 1;
-      return session;
-    } finally {
-      f.ReleaseSessionOptions(options);
+  createSession(model: Uint8Array, options: SessionOptions): Handle {
+    const { threads, spin } = options;
+    if (this.hasSharedThreads && threads === this.sharedThreads.threads && spin === this.sharedThreads.spin) {
+      try {
+        return this.createSessionOver('shared', model, options);
+      } catch (error) {
+        // The stock binding was first, and made an environment without threads.
+        if (!String(error).includes('CreateEnvWithGlobalThreadPools')) throw error;
+        this.hasSharedThreads = false;
+      }
     }
+    return this.createSessionOver('own', model, options);
   }
 
   /** A tensor over `data`, which must stay reachable until the tensor is released. */
@@ -177,6 +185,37 @@ export class OrtCApi {
     this.live.tensors -= 1;
   }
 
+  private createEnvironment(): Handle {
+    const { f } = this;
+    const options = this.create(f.CreateThreadingOptions);
+    try {
+      this.check(f.SetGlobalIntraOpNumThreads(options, this.sharedThreads.threads));
+      this.check(f.SetGlobalSpinControl(options, this.sharedThreads.spin ? 1 : 0));
+      return this.create(f.CreateEnvWithGlobalThreadPools, LOG_FATAL_ONLY, 'rxllm', options);
+    } finally {
+      f.ReleaseThreadingOptions(options);
+    }
+  }
+
+  private createSessionOver(pool: 'shared' | 'own', model: Uint8Array, settings: SessionOptions): Handle {
+    const { f } = this;
+    const { threads, spin, weightsDirectory } = settings;
+    const options = this.create(f.CreateSessionOptions);
+    try {
+      this.check(f.SetSessionLogSeverityLevel(options, LOG_FATAL_ONLY));
+      this.check(f.SetSessionGraphOptimizationLevel(options, OPTIMIZE_ALL));
+      this.check(pool === 'shared' ? f.DisablePerSessionThreads(options) : f.SetIntraOpNumThreads(options, threads));
+      this.check(f.AddSessionConfigEntry(options, 'session.intra_op.allow_spinning', spin ? '1' : '0'));
+      const folderKey = 'session.model_external_initializers_file_folder_path';
+      this.check(f.AddSessionConfigEntry(options, folderKey, weightsDirectory));
+      const session = this.create(f.CreateSessionFromArray, this.env, model, model.byteLength, options);
+      this.live.sessions += 1;
+      return session;
+    } finally {
+      f.ReleaseSessionOptions(options);
+    }
+  }
+
   private create(call: Call, ...args: unknown[]): Handle {
     const out: [Handle | null] = [null];
     this.check(call(...args, out));
@@ -208,6 +247,7 @@ export function ortCApi(): OrtCApi {
     shared = new OrtCApi(path);
     return shared;
   } catch (cause) {
+    if (cause instanceof RxllmError && cause.code === 'RXLLM_OPTION_INVALID') throw cause;
     const message = `${path} cannot be used: ${String(cause)}; use the stock runtime`;
     throw new RxllmError('RXLLM_RUNTIME_UNAVAILABLE', message, { cause });
   }

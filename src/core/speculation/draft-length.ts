@@ -18,10 +18,10 @@ const FADING = 0.9;
 const PRIOR = 2;
 /** Tokens drafted to see whether it pays again. */
 const PROBE = 2;
-/** The first round of a probe catches up, the second is measured. */
-const PROBE_ROUNDS = 2;
+/** A probe goes on for so many rounds while some of each draft stands. */
+const PROBE_ROUNDS = 3;
 /** Steps between probes: at first, and at most. */
-const PATIENCE = { least: 16, most: 128 };
+const PATIENCE = { least: 32, most: 256 };
 
 export interface DraftStep {
   readonly index: number;
@@ -49,6 +49,8 @@ interface Adapting extends Acceptance {
   patience: number;
   /** The step in which it was drafted last. */
   draftedAt: number;
+  /** Whether anything of that draft was accepted. */
+  stood: boolean;
 }
 
 interface Taken {
@@ -100,6 +102,7 @@ export class DraftLengths {
   /** So many drafted tokens were looked at, and so many of them stood. */
   saw(sequence: Sequence, tested: number, accepted: number): void {
     const adapting = this.#adapting(sequence);
+    adapting.stood = accepted > 0;
     for (const one of [adapting, this.#ofEngine]) {
       one.tested = one.tested * FADING + tested;
       one.accepted = one.accepted * FADING + accepted;
@@ -117,8 +120,9 @@ export class DraftLengths {
     }
     // All rows probe in the same steps, so that the others stay plain.
     const round = index % adapting.patience;
+    if (round === 0 || (round < PROBE_ROUNDS && adapting.stood)) return Math.min(PROBE, this.#longest);
     if (round === PROBE_ROUNDS) adapting.patience = Math.min(PATIENCE.most, adapting.patience * 2);
-    return round < PROBE_ROUNDS ? Math.min(PROBE, this.#longest) : 0;
+    return 0;
   }
 
   /** A step's time is known when the next one begins, if nothing lay between them. */
@@ -146,7 +150,13 @@ export class DraftLengths {
   #adapting(sequence: Sequence): Adapting {
     let adapting = this.#sequences.get(sequence);
     if (adapting === undefined) {
-      adapting = { tested: 0, accepted: 0, patience: PATIENCE.least, draftedAt: Number.NEGATIVE_INFINITY };
+      adapting = {
+        tested: 0,
+        accepted: 0,
+        patience: PATIENCE.least,
+        draftedAt: Number.NEGATIVE_INFINITY,
+        stood: false,
+      };
       this.#sequences.set(sequence, adapting);
     }
     return adapting;
