@@ -38,7 +38,7 @@ describe.skipIf(chromiumPath === undefined)(`the playground in Chromium${reason}
     while (await streaming()) lengths.add((await reply.locator('.text').textContent())!.length);
     expect(lengths.size).toBeGreaterThan(2);
     expect(await reply.locator('.meta').textContent()).toMatch(
-      /^\d+ \+ 48 tokens · TTFT [\d.]+ ms · TPOT [\d.]+ ms · \d+ tokens\/s · length$/,
+      /^\d+\s\+\s48\stokens · TTFT\s[\d.]+\sms · TPOT\s[\d.]+\sms · \d+\stokens\/s · length$/,
     );
   });
 
@@ -49,7 +49,7 @@ describe.skipIf(chromiumPath === undefined)(`the playground in Chromium${reason}
     const prompt = (text: string | null) => Number(/^\d+/.exec(text ?? '')?.[0]);
     const meta = await reply.locator('.meta').textContent();
     expect(prompt(meta)).toBeGreaterThan(prompt(before) + 48);
-    expect(meta).toMatch(/\(\d+ cached\)/);
+    expect(meta).toMatch(/\(\d+\scached\)/);
   });
 
   it('stops a reply half-way, and the engine stops, too', async () => {
@@ -105,7 +105,7 @@ describe.skipIf(chromiumPath === undefined)(`the playground in Chromium${reason}
     await page.getByLabel('Max tokens').fill('48');
     const reply = await say(page, 'Tell me a story about a boat.');
     await ended();
-    expect(await reply.locator('.meta').textContent()).toMatch(/% of drafts accepted/);
+    expect(await reply.locator('.meta').textContent()).toMatch(/%\sof\sdrafts\saccepted/);
     await expect.poll(() => page.locator('[data-reading=acceptance]').textContent()).toMatch(/^\d+$/);
   });
 

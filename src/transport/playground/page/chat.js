@@ -154,6 +154,7 @@ function summary({ finish_reason, usage, metrics }) {
     acceptance_rate !== undefined && `${(acceptance_rate * 100).toFixed(0)} % of drafts accepted`,
     finish_reason === 'stop' ? false : finish_reason,
   ]
-    .filter(Boolean)
+    .filter((part) => typeof part === 'string')
+    .map((part) => part.replaceAll(' ', '\u00a0'))
     .join(' · ');
 }

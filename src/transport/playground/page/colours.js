@@ -1,4 +1,4 @@
-const SEQUENCES = 8;
+const SEQUENCES = 12;
 
 /** The page's colours, as the style sheet has them in the present scheme. */
 export function colours() {

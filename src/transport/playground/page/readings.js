@@ -31,7 +31,8 @@ function set(name, value) {
 /** @param {number[]} values */
 function median(values) {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)]?.toFixed(1) ?? '–';
+  const middle = sorted[Math.floor(sorted.length / 2)];
+  return middle?.toFixed(middle < 100 ? 1 : 0) ?? '–';
 }
 
 /** @param {number} [part] @param {number} [whole] */

@@ -12,7 +12,7 @@ const slider = byId('step', HTMLInputElement);
 const detail = byId('step-detail', HTMLParagraphElement);
 const legend = detail.textContent;
 
-const ROWS = 12;
+const ROWS = 14;
 const ROW = 20;
 const LABEL = 34;
 const COLUMN = 6;
@@ -36,8 +36,9 @@ export function drawTimeline(state) {
   const { context, width } = prepare(canvas, ROWS * ROW + AXIS);
   const palette = colours();
   const steps = visibleSteps(state, Math.floor((width - LABEL) / COLUMN));
-  const waiting = heldAt === undefined ? (state.frame?.waiting ?? []).map(({ sequence }) => sequence) : [];
-  const rows = visibleRows(steps, waiting);
+  const isLatest = heldAt === undefined;
+  const waiting = isLatest ? numbers(state.frame?.waiting) : [];
+  const rows = visibleRows(isLatest ? numbers(state.frame?.running) : [], steps, waiting);
   context.font = '11px system-ui, sans-serif';
 
   context.fillStyle = palette.line;
@@ -63,14 +64,23 @@ function visibleSteps({ steps }, columns) {
   return steps.slice(Math.max(0, end - columns), end);
 }
 
-/** Those that ran in these steps or wait; if there are too many, the latest. @param {Step[]} steps @param {number[]} waiting */
-function visibleRows(steps, waiting) {
-  const seen = new Set(waiting);
-  for (const { rows, preempted } of steps) {
+/** @param {readonly { sequence: number }[]} [sequences] */
+const numbers = (sequences = []) => sequences.map(({ sequence }) => sequence);
+
+/**
+ * As many as there is room for: who runs first, then who ran, the latest first, then who waits.
+ * @param {number[]} running
+ * @param {Step[]} steps
+ * @param {number[]} waiting
+ */
+function visibleRows(running, steps, waiting) {
+  const seen = new Set(running);
+  for (const { rows, preempted } of steps.toReversed()) {
     for (const [sequence] of rows) seen.add(sequence);
     for (const sequence of preempted) seen.add(sequence);
   }
-  return [...seen].sort((a, b) => a - b).slice(-ROWS);
+  for (const sequence of waiting) seen.add(sequence);
+  return [...seen].slice(0, ROWS).sort((a, b) => a - b);
 }
 
 /**
