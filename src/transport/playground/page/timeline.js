@@ -60,6 +60,8 @@ export function drawTimeline(state) {
 
 /** @param {EngineState} state @param {number} columns */
 function visibleSteps({ steps }, columns) {
+  // What was looked at may be forgotten by now.
+  if (heldAt !== undefined) heldAt = Math.max(heldAt, steps[0]?.index ?? 0);
   const end = heldAt === undefined ? steps.length : steps.findIndex(({ index }) => index >= Number(heldAt)) + 1;
   return steps.slice(Math.max(0, end - columns), end);
 }
