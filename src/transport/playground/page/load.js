@@ -40,7 +40,7 @@ export function startLoad(streams) {
   /** @param {number} i */
   const begin = (i) => {
     const end = () => leave(cancel);
-    const fields = { ...samplingFields(), max_tokens: 96 + ((i * 53) % 160) };
+    const fields = { max_tokens: 96 + ((i * 53) % 160), ...samplingFields() };
     const prompt = `${BEGINNING} ${HEROES[i % HEROES.length]}`;
     const cancel = streams.generate({ ...fields, prompt }, { onFinished: end, onError: end });
     running.add(cancel);
