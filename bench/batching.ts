@@ -1,6 +1,6 @@
 /**
  * The batching engines over HTTP on the embedded model, 8 rows, on the fixed workloads:
- * `npx tsx bench/batching.ts [--pairs 7] [--model DIR]`. Two engines take turns, and a figure is the median of the pairs'
+ * `npx tsx bench/batching.ts [--pairs 7] [--only WORKLOAD] [--streamed] [--model DIR]`. Two engines take turns, and a figure is the median of the pairs'
  * ratios. Exits 1 where one misses its bound.
  */
 import { fileURLToPath } from 'node:url';
@@ -22,6 +22,8 @@ const WARM_UPS = 3;
 const { values: args } = parseArgs({
   options: {
     pairs: { type: 'string', default: String(MIN_PAIRS) },
+    streamed: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
     model: { type: 'string', default: EMBEDDED_MODEL },
   },
 });
@@ -82,12 +84,15 @@ const lateOnes = (records: Records): ReadonlySet<number> =>
 const model = await loadModel(args.model);
 const HEAD = ['workload', 'engines', 'figure', 'before', 'after', 'ratio (quartiles)', 'bound'];
 for (const { workload: name, engines, arrivals, figure, of, bound } of CASES) {
+  if (!name.startsWith(args.only)) continue;
   const path = fileURLToPath(new URL(`workloads/${name}.json`, import.meta.url));
   const workload = await readWorkload(path, 1);
   const requests = workload.requests.map((request) =>
     arrivals === 'in time' ? request : { ...request, arrivalMs: 0 },
   );
-  await withServers({ engines, model, maxQueue: 256 }, async (contestants) => {
+  // Who counts tokens per second need not see each: replies come whole, and the client leaves the cores to the server.
+  const stream = args.streamed || of !== throughput;
+  await withServers({ engines, model, maxQueue: 256, stream }, async (contestants) => {
     for (let i = 0; i < WARM_UPS; i++) for (const contestant of contestants) await run(contestant, requests);
     const turns = contestants.map((contestant) => ({ name: contestant.name, run: () => run(contestant, requests) }));
     const [before, after] = (await alternate(turns, Number(args.pairs))) as [Records[], Records[]];

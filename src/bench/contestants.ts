@@ -2,7 +2,7 @@ import type { Engine, Model } from '../core/contracts/index.ts';
 import { createEngine, findEngine } from '../engines/index.ts';
 import type { BenchClient, BenchRequest } from './client.ts';
 import { engineClient } from './engine-client.ts';
-import { httpClient } from './http-client.ts';
+import { type HttpClientOptions, httpClient } from './http-client.ts';
 import { runOffline } from './offline.ts';
 import { runOnline } from './online.ts';
 import { serveCommand, withServer } from './server-process.ts';
@@ -20,6 +20,8 @@ export interface Line {
   readonly model: Model;
   /** So large that a load measures the engine and not the length of its queue. */
   readonly maxQueue: number;
+  /** Whether replies over HTTP are streamed. Default true. */
+  readonly stream?: boolean;
 }
 
 /** Engines in this process, all loaded before the first is measured, closed when `use` settles. */
@@ -44,19 +46,20 @@ export const inProcess = (engine: Engine): Contestant => ({
 
 /** A server for each engine, all healthy before the first is measured, stopped when `use` settles. */
 export function withServers<T>(
-  { engines, model, maxQueue }: Line,
+  { engines, ...line }: Line,
   use: (contestants: readonly Contestant[]) => Promise<T>,
   started: readonly Contestant[] = [],
 ): Promise<T> {
   const [name, ...others] = engines;
   if (name === undefined) return use(started);
+  const { model, maxQueue, stream = true } = line;
   const nodeArgs = serveCommand(['--engine', name, '--model', model.directory, '--max-queue', String(maxQueue)]);
   return withServer({ nodeArgs }, ({ url }) =>
-    withServers({ engines: others, model, maxQueue }, use, [...started, behindHttp(name, url)]),
+    withServers({ engines: others, ...line }, use, [...started, behindHttp(name, url, { stream })]),
   );
 }
 
-export const behindHttp = (name: string, url: string): Contestant => {
-  const client = httpClient(url);
+export const behindHttp = (name: string, url: string, options?: HttpClientOptions): Contestant => {
+  const client = httpClient(url, options);
   return { name, client, run: (request) => runOnline(client, request) };
 };

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { lastValueFrom, take, toArray } from 'rxjs';
 import { afterEach, expect, it } from 'vitest';
 import type { Prompt } from '../core/contracts/index.ts';
-import { httpClient } from './http-client.ts';
+import { type HttpClientOptions, httpClient } from './http-client.ts';
 
 const stops: (() => void)[] = [];
 afterEach(() => {
@@ -13,7 +13,10 @@ afterEach(() => {
 const params = { maxTokens: 3, temperature: 0, ignoreEos: true };
 
 /** A server that answers with the events given; `seen` is what was asked. */
-async function serving(answer: (response: ServerResponse, request: IncomingMessage) => void) {
+async function serving(
+  answer: (response: ServerResponse, request: IncomingMessage) => void,
+  options?: HttpClientOptions,
+) {
   const seen: { url: string | undefined; body: unknown }[] = [];
   const server = createServer((request, response) => {
     let text = '';
@@ -30,7 +33,7 @@ async function serving(answer: (response: ServerResponse, request: IncomingMessa
     server.closeAllConnections();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const client = httpClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const client = httpClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, options);
   const send = (prompt: Prompt = 'abc') => lastValueFrom(client.send({ prompt, params }).pipe(toArray()));
   return { client, send, seen };
 }
@@ -103,4 +106,17 @@ it('closes the connection when it is unsubscribed from', async () => {
   });
   await lastValueFrom(client.send({ prompt: 'abc', params }).pipe(take(1)));
   await closed;
+});
+
+it('asks for a whole reply, which comes in one piece', async () => {
+  const { send, seen } = await serving(
+    (response) =>
+      response.end(JSON.stringify({ choices: [{ text: 'de', finish_reason: 'length' }], usage: usage.usage })),
+    { stream: false },
+  );
+  const got = await send();
+  expect(got.map(({ type }) => type)).toEqual(['piece', 'finished']);
+  expect(got.at(-1)).toMatchObject({ inputTokens: 3, outputTokens: 2, finishReason: 'length' });
+  const body = { prompt: 'abc', max_tokens: 3, temperature: 0, ignore_eos: true };
+  expect(seen).toEqual([{ url: '/v1/completions', body }]);
 });

@@ -4,27 +4,39 @@ import type { FinishReason, Prompt } from '../core/contracts/index.ts';
 import type { BenchClient, BenchRequest, ClientEvent } from './client.ts';
 import { sseData } from './sse-data.ts';
 
+export interface HttpClientOptions {
+  /** Default true. A reply that comes whole tells nothing of when its tokens were there. */
+  readonly stream?: boolean;
+}
+
 /**
  * An OpenAI-compatible server at `baseUrl` (`http://127.0.0.1:8000`), timed at this end of the socket. Text and token
- * ids go to `/v1/completions`, messages to `/v1/chat/completions`, both streamed. Errors where the server answers with
- * another status than 200, sends an error event, or ends the stream early.
+ * ids go to `/v1/completions`, messages to `/v1/chat/completions`. Errors where the server answers with another status
+ * than 200, sends an error event, or ends the stream early.
  *
  * It stands on `node:http`: `fetch` gives up when headers take 5 minutes, as they may in a long queue.
  */
-export function httpClient(baseUrl: string): BenchClient {
+export function httpClient(baseUrl: string, { stream = true }: HttpClientOptions = {}): BenchClient {
   const clock = performance;
   const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
   return {
     clock,
     send: (benchRequest) =>
-      post(new URL(pathFor(benchRequest.prompt), baseUrl), toBody(benchRequest), agent).pipe(toEvents(clock)),
+      post(new URL(pathFor(benchRequest.prompt), baseUrl), toBody(benchRequest, stream), agent).pipe(toEvents(clock)),
   };
 }
 
 const pathFor = (prompt: Prompt) => (isMessages(prompt) ? '/v1/chat/completions' : '/v1/completions');
 const isMessages = (prompt: Prompt) => typeof prompt === 'object' && typeof prompt[0] === 'object';
 
-function toBody({ prompt, params: { maxTokens, temperature, ignoreEos, seed } }: BenchRequest): object {
+interface Body {
+  readonly stream?: boolean;
+}
+
+function toBody(
+  { prompt, params: { maxTokens, temperature, ignoreEos, seed } }: BenchRequest,
+  stream: boolean,
+): object {
   return {
     ...(isMessages(prompt) ? { messages: prompt } : { prompt }),
     max_tokens: maxTokens,
@@ -32,18 +44,29 @@ function toBody({ prompt, params: { maxTokens, temperature, ignoreEos, seed } }:
     // Left out where it changes nothing: not every server knows it.
     ...(ignoreEos && { ignore_eos: true }),
     ...(seed !== undefined && { seed }),
-    stream: true,
-    stream_options: { include_usage: true },
+    ...(stream && { stream, stream_options: { include_usage: true } }),
   };
 }
 
 /** What the events of the reply say, each as soon as it is here. */
-function post(url: URL, body: object, agent: Agent): Observable<string> {
+function post(url: URL, body: Body, agent: Agent): Observable<string> {
   return new Observable((subscriber) => {
     const onResponse = (response: IncomingMessage) => {
       response.setEncoding('utf8');
       response.on('error', (error) => subscriber.error(error));
-      if (response.statusCode !== 200) return readError(response, (error) => subscriber.error(error));
+      if (response.statusCode !== 200) {
+        return readText(response, (text) =>
+          subscriber.error(new Error(`HTTP ${response.statusCode}: ${messageOf(text)}`)),
+        );
+      }
+      if (!body.stream) {
+        // A whole reply says in one chunk what the chunks of a stream do.
+        return readText(response, (text) => {
+          subscriber.next(text);
+          subscriber.next('[DONE]');
+          subscriber.complete();
+        });
+      }
       const read = sseData();
       response.on('data', (chunk: string) => {
         for (const data of read(chunk)) subscriber.next(data);
@@ -58,12 +81,12 @@ function post(url: URL, body: object, agent: Agent): Observable<string> {
   });
 }
 
-function readError(response: IncomingMessage, give: (error: Error) => void): void {
+function readText(response: IncomingMessage, give: (text: string) => void): void {
   let text = '';
   response.on('data', (chunk: string) => {
     text += chunk;
   });
-  response.on('end', () => give(new Error(`HTTP ${response.statusCode}: ${messageOf(text)}`)));
+  response.on('end', () => give(text));
 }
 
 function messageOf(text: string): string {
