@@ -90,7 +90,8 @@ function welcome({ name, description, pool, model, options }: Engine, address: s
   runtime  ${description}
   memory   ${memory(pool)}
 
-Open ${address} in a browser to chat and to watch the engine at work. Or try it here:
+Try it:
+  ${address} in a browser is a playground: chat, and watch the engine at work
   curl -N ${address}/v1/chat/completions -H 'Content-Type: application/json'${key} -d '${body}'
 
 Or point any OpenAI client at ${address}/v1. There are also POST /v1/completions, /tokenize and /detokenize,
