@@ -14,7 +14,7 @@ const registerTile = (
 ): RegisterTile => ({ tileM, tileN, tileK, threadM, threadN, prefetch });
 
 export const GEMM_VARIANTS: readonly RegisterTile[] = [
-  registerTile(128, 128, 16, 16, 8, true),
+  registerTile(128, 128, 16, 16, 8),
   registerTile(128, 128, 8, 16, 8),
   registerTile(128, 128, 8, 16, 8, true),
   registerTile(128, 128, 32, 16, 8),
@@ -42,7 +42,7 @@ const flashTile = (queryTile: number, keyTile: number, threadQueries: number): F
 
 export const FLASH_VARIANTS: readonly FlashTile[] = [
   flashTile(64, 32, 8),
-  flashTile(64, 64, 4),
+  flashTile(64, 32, 4),
   flashTile(64, 64, 8),
   flashTile(32, 32, 4),
   flashTile(32, 64, 4),
@@ -60,7 +60,7 @@ export const PAGED_VARIANTS: readonly Paged[] = [
   { tokensAtOnce: 8 },
   { lanes: 8 },
   { lanes: 8, tokensAtOnce: 2 },
-  { threads: 64 },
+  { threads: 128 },
   { threads: 256 },
   { partition: 256 },
   { partition: 1024 },

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Model } from '../../src/core/contracts/index.ts';
 import { loadConfigAndWeights } from '../../src/core/model/load-model.ts';
 import { createRandom } from '../../src/core/sampling/random.ts';
+import { TAGGED_CALL } from '../../src/core/text/tool-call-form.ts';
 
 const SMOLLM2_135M = {
   architectures: ['LlamaForCausalLM'],
@@ -54,6 +55,8 @@ export async function randomSmolLmModel(): Promise<Model> {
       encode: none,
       decode: none,
       tokenText: none,
+      toolCallForm: TAGGED_CALL,
+      vocabulary: () => ({ tokens: [], encoding: 'raw' }),
       applyChatTemplate: none,
       decoder: () => ({ push: () => '', flush: () => '' }),
       vocabSize: SMOLLM2_135M.vocab_size,

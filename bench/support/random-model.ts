@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Model, Tokenizer } from '../../src/core/contracts/index.ts';
 import { loadConfigAndWeights } from '../../src/core/model/load-model.ts';
 import { createRandom } from '../../src/core/sampling/random.ts';
+import { TAGGED_CALL } from '../../src/core/text/tool-call-form.ts';
 
 export interface Shape {
   readonly layers: number;
@@ -19,6 +20,8 @@ const tokenizer: Tokenizer = {
   encode: () => [],
   decode: () => '',
   tokenText: () => '',
+  toolCallForm: TAGGED_CALL,
+  vocabulary: () => ({ tokens: [], encoding: 'raw' }),
   applyChatTemplate: () => '',
   decoder: () => ({ push: () => '', flush: () => '' }),
   vocabSize: 0,

@@ -1,11 +1,13 @@
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { fromEvent, merge } from 'rxjs';
-import type { GenerateRequest, SamplingParams } from '../core/contracts/index.ts';
+import type { GenerateRequest, ResponseFormat, SamplingParams } from '../core/contracts/index.ts';
 import { loadModel } from '../core/model/load-model.ts';
 import { DEFAULT_SAMPLING_PARAMS as DEFAULTS } from '../core/sampling/params.ts';
 import { createEngine, findEngine } from '../engines/index.ts';
-import { DEFAULT_ENGINE, EMBEDDED_MODEL, engineName, integer, modelDirectory, number } from './options.ts';
+import { DEFAULT_ENGINE, EMBEDDED_MODEL, engineName, integer, modelDirectory, notEmpty, number } from './options.ts';
 import { printGeneration } from './print-generation.ts';
+import { CliError } from './report-error.ts';
 
 /** What a shell shows for a program that Ctrl-C ended. */
 const INTERRUPTED = 130;
@@ -16,6 +18,7 @@ interface GenerateOptions
   readonly engine: string;
   readonly model: string;
   readonly prompt?: string;
+  readonly jsonSchema?: string;
   readonly chat: boolean;
   readonly json: boolean;
 }
@@ -38,6 +41,7 @@ export function addGenerate(program: Command): void {
       'the same seed draws the same tokens (default: another each time)',
       integer(Number.MIN_SAFE_INTEGER),
     )
+    .option('--json-schema <file>', 'write JSON that fits the schema in this file', notEmpty)
     .option('--chat', "put the prompt into the model's chat template", false)
     .option('--json', 'print one line of JSON, and nothing else, on stdout', false)
     .action((options: GenerateOptions, command: Command) => {
@@ -48,7 +52,9 @@ export function addGenerate(program: Command): void {
 }
 
 async function generate(options: GenerateOptions & { readonly prompt: string }): Promise<void> {
-  const { engine: name, model, prompt, chat, json, ...params } = options;
+  const { engine: name, model, prompt, chat, json, jsonSchema, ...given } = options;
+  const format = jsonSchema === undefined ? {} : { responseFormat: await readSchema(jsonSchema) };
+  const params = { ...given, ...format };
   const engine = await createEngine(findEngine(name).recipe, await loadModel(model));
   const request: GenerateRequest = { prompt: chat ? [{ role: 'user', content: prompt }] : prompt, params };
   try {
@@ -62,5 +68,13 @@ async function generate(options: GenerateOptions & { readonly prompt: string }):
     if (!finished) process.exitCode = INTERRUPTED;
   } finally {
     await engine.close();
+  }
+}
+
+async function readSchema(file: string): Promise<ResponseFormat> {
+  try {
+    return { type: 'json_schema', schema: JSON.parse(await readFile(file, 'utf8')) };
+  } catch (error) {
+    throw new CliError(`--json-schema ${file}: ${(error as Error).message}.`);
   }
 }

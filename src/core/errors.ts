@@ -11,6 +11,10 @@ const STATUS = {
   RXLLM_CHAT_TEMPLATE_FAILED: 400,
   RXLLM_CONTEXT_LENGTH_EXCEEDED: 400,
   RXLLM_INVALID_REQUEST: 400,
+  /** A schema, a pattern or a grammar that is wrong, or that cannot be followed. */
+  RXLLM_GRAMMAR_INVALID: 400,
+  /** It is right, but would take too much memory or time. */
+  RXLLM_GRAMMAR_TOO_LARGE: 400,
   RXLLM_OPTION_INVALID: 400,
   RXLLM_ENGINE_UNKNOWN: 400,
   RXLLM_QUEUE_FULL: 429,

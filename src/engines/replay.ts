@@ -9,9 +9,10 @@ import type {
   Tick,
 } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
+import { type OpenGrammar, useGrammars } from '../core/grammar/use-grammars.ts';
 import { type RecordedRequest, type RecordedStep, type RecordLine, recordedStep } from '../core/recording/lines.ts';
 import { createRandom } from '../core/sampling/random.ts';
-import { createSequence } from '../operators/tokenize.ts';
+import { createSequence, withGrammar } from '../operators/tokenize.ts';
 import { compose } from './compose.ts';
 import { disposeAll } from './dispose-all.ts';
 import { resolveOptions } from './options.ts';
@@ -49,6 +50,7 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
   const kv = recipe.kv(model, options);
   const runner = await recipe.runtime(recipe.model(model, kv.pool.layout), model, kv.pool);
   const context: EngineContext = { options, model, runner, kv, waiting: [], running: [], owned: [] };
+  const openGrammar = useGrammars(context);
   const sequences = new Map<SequenceId, Sequence>();
   const find = (id: SequenceId): Sequence => {
     const sequence = sequences.get(id);
@@ -72,7 +74,7 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
       switch (line.type) {
         case 'arrive':
           now = line.request.arrivedAt;
-          sequences.set(line.request.id, arrive(line.request, context, sequences));
+          sequences.set(line.request.id, await arrive(line.request, context, sequences, openGrammar));
           break;
         case 'cancel':
         case 'abort': {
@@ -113,11 +115,12 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
   }
 }
 
-function arrive(
+async function arrive(
   { id, tokens, params, priority, cacheSalt, parent }: RecordedRequest,
   context: EngineContext,
   sequences: ReadonlyMap<SequenceId, Sequence>,
-): Sequence {
+  openGrammar: OpenGrammar,
+): Promise<Sequence> {
   const { logitBias, ...rest } = params;
   const request = {
     id,
@@ -126,7 +129,8 @@ function arrive(
     ...(priority === undefined ? {} : { priority }),
     ...(cacheSalt === undefined ? {} : { cacheSalt }),
   };
-  const sequence = createSequence(request, [...tokens], context);
+  const grammar = await firstValueFrom(openGrammar(rest.responseFormat));
+  const sequence = withGrammar(createSequence(request, [...tokens], context), grammar);
   const shared = parent === undefined ? undefined : sequences.get(parent);
   if (shared !== undefined) sequence.parent = shared;
   context.waiting.push(sequence);

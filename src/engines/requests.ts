@@ -10,6 +10,7 @@ import type {
 } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { finished } from '../operators/settle.ts';
+import { ABORTED } from './aborted.ts';
 import { deadline } from './deadline.ts';
 
 interface Route {
@@ -139,13 +140,23 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       refuseIfClosed();
       const overdue$ = deadline(request, options.clock);
       const life = new Subscription();
+      let arrived: Sequence | undefined;
+      // Before it has become a sequence it may wait for its grammar.
+      const endOverdue = () => {
+        if (arrived !== undefined) return abort(arrived);
+        reader.next({ type: 'finished', result: ABORTED });
+        reader.complete();
+      };
+      life.add(overdue$.subscribe(endOverdue));
       life.add(
         of(request)
           .pipe(tokenize, throwIfEmpty(noSequence))
           .subscribe({
             next: (sequence) => {
+              life.add(() => sequence.grammar?.dispose());
               try {
                 enqueue(sequence, reader);
+                arrived = sequence;
               } catch (error) {
                 return reader.error(error);
               }
@@ -157,7 +168,6 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
                   complete: () => setReady(sequence, true),
                 }),
               );
-              life.add(overdue$.subscribe(() => abort(sequence)));
             },
             error: (error: unknown) => reader.error(error),
           }),

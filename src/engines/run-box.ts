@@ -8,6 +8,7 @@ import type {
   TokenEvent,
 } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
+import { ABORTED } from './aborted.ts';
 import { deadline } from './deadline.ts';
 import { queueFull } from './requests.ts';
 import type { RunningEngine } from './running-engine.ts';
@@ -16,14 +17,6 @@ interface Job {
   readonly request: GenerateRequest;
   readonly reader: Subscriber<TokenEvent>;
 }
-
-/** All that can be said of a request that ends before the box has its result. */
-const ABORTED: GenerateResult = {
-  text: '',
-  outputIds: [],
-  finishReason: 'abort',
-  metrics: { throughput: 0, inputTokens: 0, outputTokens: 0, ttftMs: 0, tpotMs: 0 },
-};
 
 /** An opaque recipe: requests go through its box one at a time. A reader hears `queued` and `finished`, nothing between. */
 export function runBox(recipe: OpaqueRecipe, context: EngineContext): RunningEngine {

@@ -14,7 +14,7 @@ export interface DraftOptions {
 
 /**
  * Asks the proposer what each decoding sequence may say next, up to k tokens, for `verify` to look at. Never more than
- * the sequence can still use.
+ * the sequence can still use, and none where a grammar says what may come.
  *
  *     computed:           --c-------------
  *     draft(proposer):    ----computed----   (when the proposer has answered)
@@ -38,7 +38,7 @@ export const draft =
       retain(new Set(context.running.filter((sequence) => !step.preempted.includes(sequence))));
       // One that came back and found less in memory than it was planned with has more to compute first.
       const decoding = step.rows
-        .filter((row) => row.kind === 'decode' && completes(row))
+        .filter((row) => row.kind === 'decode' && completes(row) && row.sequence.grammar === undefined)
         .map(({ sequence }) => sequence);
       for (const [sequence, from, drafted] of before) {
         // A text that has ended was cut, and says nothing of what was drafted behind its end.

@@ -1,4 +1,4 @@
-import { concatMap, defer, last, map, type Observable, of, repeat, takeWhile, tap } from 'rxjs';
+import { concatMap, defer, finalize, last, map, type Observable, of, repeat, takeWhile, tap } from 'rxjs';
 import type {
   EngineContext,
   ForwardBatch,
@@ -31,8 +31,14 @@ function createLoop(context: EngineContext): (sequence: Sequence) => Observable<
   const { model, runner, options } = context;
   const show = createStopper(context);
   return (sequence) => {
-    const sampler = createSampler(sequence.params, { eosIds: model.tokenizer.eosIds, random: options.random });
+    const { params, grammar } = sequence;
+    const sampler = createSampler(params, {
+      eosIds: model.tokenizer.eosIds,
+      random: options.random,
+      ...(grammar && { grammar }),
+    });
     return defer(() => runner.forward(wholeOf(sequence))).pipe(
+      concatMap((logits) => (grammar?.ready$ ?? of(undefined)).pipe(map(() => logits))),
       tap(({ data }) => {
         const { id } = sampler.sample(data, sequence.tokens, sequence.promptLength);
         sequence.text += show(sequence, [id], wordsOf(sequence, [id])).join('');
@@ -42,6 +48,7 @@ function createLoop(context: EngineContext): (sequence: Sequence) => Observable<
       takeWhile(() => sequence.finish === undefined, true),
       last(),
       map(() => measured(sequence, options.clock.now())),
+      finalize(() => grammar?.dispose()),
     );
   };
 }

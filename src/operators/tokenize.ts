@@ -1,25 +1,48 @@
-import { map } from 'rxjs';
+import { map, mergeMap } from 'rxjs';
 import type {
   ChatMessage,
   EngineContext,
   GenerateRequest,
+  GrammarMatcher,
   Prompt,
   Sequence,
   Slot,
   TokenId,
 } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
+import { useGrammars } from '../core/grammar/use-grammars.ts';
 import { resolveParams } from '../core/sampling/params.ts';
+import { inTurns } from './in-turns.ts';
 
 /**
- * Turns a request into a waiting sequence: chat template where the prompt is messages, then token ids.
- * Errors with `RXLLM_INVALID_REQUEST` and `RXLLM_CONTEXT_LENGTH_EXCEEDED` before anything is taken.
+ * Turns a request into a waiting sequence: chat template where the prompt is messages, then token ids. Many long texts
+ * at once are tokenized in several turns of the event loop, so that nothing else waits for all of them. Where a text is
+ * to follow a grammar, that is compiled first, elsewhere than on this thread.
+ * Errors with `RXLLM_INVALID_REQUEST`, `RXLLM_CONTEXT_LENGTH_EXCEEDED`, `RXLLM_GRAMMAR_INVALID` and
+ * `RXLLM_GRAMMAR_TOO_LARGE` before anything is taken.
  *
- *     requests:   --r------
- *     tokenize(): --s------
+ *     requests:   --r--------r------
+ *     tokenize(): --s------------s--   (the second waits for its grammar)
  */
-export const tokenize = (): Slot<GenerateRequest, Sequence> => (context) =>
-  map((request) => createSequence(request, encode(request.prompt, context), context));
+export const tokenize = (): Slot<GenerateRequest, Sequence> => (context) => {
+  const openGrammar = useGrammars(context);
+  const toSequence = inTurns(
+    (request: GenerateRequest) => createSequence(request, encode(request, context), context),
+    context.options,
+  );
+  return (requests) =>
+    requests.pipe(
+      toSequence,
+      mergeMap((sequence) =>
+        openGrammar(sequence.params.responseFormat).pipe(map((grammar) => withGrammar(sequence, grammar))),
+      ),
+    );
+};
+
+/** The sequence, whose text will follow this grammar. */
+export function withGrammar(sequence: Sequence, grammar: GrammarMatcher | undefined): Sequence {
+  return grammar === undefined ? sequence : { ...sequence, grammar };
+}
 
 /** A sequence that waits, with nothing computed. Checks the token ids and that prompt and one token more fit. */
 export function createSequence(request: GenerateRequest, tokens: TokenId[], context: EngineContext): Sequence {
@@ -65,15 +88,14 @@ export function contextLimit({ options, kv }: EngineContext): number {
   return Math.min(options.maxModelLen, kv.maxSequenceTokens);
 }
 
-function encode(prompt: Prompt, { model: { tokenizer } }: EngineContext): TokenId[] {
+function encode({ prompt, tools }: GenerateRequest, { model: { tokenizer } }: EngineContext): TokenId[] {
   if (typeof prompt === 'string') return tokenizer.encode(prompt);
   if (!isMessages(prompt)) return [...prompt];
   // The template writes BOS itself where the model wants one.
-  return tokenizer.encode(tokenizer.applyChatTemplate(prompt, { addGenerationPrompt: true }), {
-    addSpecialTokens: false,
-  });
+  const text = tokenizer.applyChatTemplate(prompt, { addGenerationPrompt: true, ...(tools && { tools }) });
+  return tokenizer.encode(text, { addSpecialTokens: false });
 }
 
-function isMessages(prompt: readonly TokenId[] | readonly ChatMessage[]): prompt is readonly ChatMessage[] {
+function isMessages(prompt: Exclude<Prompt, string>): prompt is readonly ChatMessage[] {
   return typeof prompt[0] === 'object';
 }

@@ -3,6 +3,7 @@ import Type from 'typebox';
 import type { Engine } from '../core/contracts/index.ts';
 import { type EngineSource, readyEngine } from './engine-source.ts';
 import { HttpError } from './errors.ts';
+import { isLoopback } from './loopback.ts';
 
 export interface EngineAdmin {
   /** Names that `swap` takes. */
@@ -23,7 +24,7 @@ interface AdminOptions {
  */
 export const admin: FastifyPluginAsync<AdminOptions> = async (app, { source, admin: { names, swap }, hasApiKey }) => {
   app.addHook('onRequest', async ({ ip }) => {
-    if (hasApiKey || /^(127\.|::1$|::ffff:127\.)/.test(ip)) return;
+    if (hasApiKey || isLoopback(ip)) return;
     throw new HttpError(
       403,
       'admin_not_allowed',

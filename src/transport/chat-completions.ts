@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify';
-import type { Tokenizer } from '../core/contracts/index.ts';
+import type { Tokenizer, ToolCall } from '../core/contracts/index.ts';
 import { repeatRequest, streamOptions } from './delivery.ts';
 import { checkModel, type EngineSource, readyEngine } from './engine-source.ts';
 import { chatGeneration } from './generation-request.ts';
@@ -8,6 +8,7 @@ import { toChatLogprobs } from './logprobs.ts';
 import { nullsAreAbsent } from './nulls.ts';
 import { respond } from './respond.ts';
 import { type ChatCompletionRequest, chatCompletionRequest } from './schemas.ts';
+import type { CallPart } from './tool-call-parser.ts';
 
 /** `POST /v1/chat/completions`, as JSON or as server-sent events. */
 export const chatCompletions: FastifyPluginAsync<{
@@ -50,11 +51,33 @@ function chatDialect(tokenizer: Tokenizer): Dialect {
       logprobs: logprobs ? toChatLogprobs(logprobs, tokenizer) : null,
       finish_reason: null,
     }),
+    callPiece: (part, logprobs) => ({
+      delta: { tool_calls: [toWireCallPart(part)] },
+      logprobs: logprobs ? toChatLogprobs(logprobs, tokenizer) : null,
+      finish_reason: null,
+    }),
     closing: (reason) => ({ delta: {}, logprobs: null, finish_reason: reason }),
-    whole: (content, logprobs, reason) => ({
-      message: { role: 'assistant', content, refusal: null },
+    whole: ({ text, calls }, logprobs, reason) => ({
+      message: {
+        role: 'assistant',
+        content: text === '' && calls.length > 0 ? null : text,
+        refusal: null,
+        ...(calls.length > 0 && { tool_calls: calls.map(toWireCall) }),
+      },
       logprobs: logprobs ? toChatLogprobs(logprobs, tokenizer) : null,
       finish_reason: reason,
     }),
   };
+}
+
+function toWireCall({ id, name, arguments: json }: ToolCall) {
+  return { id, type: 'function', function: { name, arguments: json } };
+}
+
+/** A call opens with its id and name, and its arguments follow in pieces. */
+function toWireCallPart(part: CallPart) {
+  const { index } = part;
+  return part.type === 'call'
+    ? { index, id: part.id, type: 'function', function: { name: part.name, arguments: '' } }
+    : { index, function: { arguments: part.text } };
 }

@@ -4,18 +4,34 @@ import type { WireMessage } from './schemas.ts';
 
 /**
  * Content as a string or as text parts, which are joined; an assistant's may be missing.
- * @throws RxllmError `RXLLM_INVALID_REQUEST` for other parts and for missing content
+ * @throws RxllmError `RXLLM_INVALID_REQUEST` for other parts, for missing content, and for calls and answers out of place
  */
 export function toChatMessages(messages: readonly WireMessage[]): readonly ChatMessage[] {
-  return messages.map(({ role, content }, index) => {
-    const field = `messages[${index}].content`;
-    if (content === undefined) {
-      if (role === 'assistant') return { role, content: null };
-      throw invalid(field, `a message of role "${role}" needs content`);
+  return messages.map((message, index) => {
+    const { role, name, tool_calls: calls, tool_call_id: toolCallId } = message;
+    const field = `messages[${index}]`;
+    if (calls !== undefined && role !== 'assistant') {
+      throw invalid(`${field}.tool_calls`, `a message of role "${role}" makes no calls`);
     }
-    if (typeof content === 'string') return { role, content };
-    return { role, content: content.map((part, at) => textOf(part, `${field}[${at}]`)).join('') };
+    if ((toolCallId === undefined) === (role === 'tool')) {
+      const problem = role === 'tool' ? 'says which call it answers' : 'answers no call';
+      throw invalid(`${field}.tool_call_id`, `a message of role "${role}" ${problem}`);
+    }
+    return {
+      role,
+      content: contentOf(message, `${field}.content`),
+      ...(name !== undefined && { name }),
+      ...(toolCallId !== undefined && { toolCallId }),
+      ...(calls && { toolCalls: calls.map((call) => ({ id: call.id, ...call.function })) }),
+    };
   });
+}
+
+function contentOf({ role, content }: WireMessage, field: string): string | null {
+  if (typeof content === 'string') return content;
+  if (content !== undefined) return content.map((part, at) => textOf(part, `${field}[${at}]`)).join('');
+  if (role === 'assistant') return null;
+  throw invalid(field, `a message of role "${role}" needs content`);
 }
 
 function textOf(part: { readonly type: string; readonly text?: string }, field: string): string {

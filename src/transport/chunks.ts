@@ -1,7 +1,8 @@
 import { concat, defer, EMPTY, map, merge, mergeMap, type Observable, of } from 'rxjs';
-import type { GenerateResult, TokenEvent } from '../core/contracts/index.ts';
+import type { GenerateResult, TokenEvent, TokenLogprobs } from '../core/contracts/index.ts';
 import { engineEvents } from './engine-events.ts';
-import type { Dialect, Job } from './job.ts';
+import type { Job } from './job.ts';
+import { callParser, finishReason, type TextPart } from './tool-call-parser.ts';
 import { combineMetrics, toUsage, toWireMetrics } from './usage.ts';
 
 /**
@@ -17,7 +18,7 @@ export function chunks(job: Job, demand$: Observable<boolean>): Observable<objec
 
     const choices = requests.map((request, index) =>
       engineEvents(engine, dialect.promptField, { ...request, demand$ }).pipe(
-        choiceFields(dialect, (result) => {
+        choiceFields(job, index, (result) => {
           results[index] = result;
           left -= 1;
         }),
@@ -35,27 +36,43 @@ export function chunks(job: Job, demand$: Observable<boolean>): Observable<objec
 }
 
 /** A choice opens with the first event that is not `queued`: until then an error can still have its HTTP status. */
-function choiceFields(dialect: Dialect, finished: (result: GenerateResult) => void) {
+function choiceFields(job: Job, index: number, finished: (result: GenerateResult) => void) {
+  const { dialect, engine, requests, echoes } = job;
   return (events: Observable<TokenEvent>): Observable<object> =>
     defer(() => {
+      const parser = callParser(requests[index]!, engine);
       let opened = false;
+      /** Characters that the engine has given, and those that were sent as text. */
+      let shown = 0;
       let offset = 0;
+
+      const toFields = (part: TextPart, logprobs: readonly TokenLogprobs[] | undefined): object => {
+        if (part.type !== 'text') return dialect.callPiece!(part, logprobs);
+        const fields = dialect.piece(part.text, logprobs, offset);
+        offset += part.text.length;
+        return fields;
+      };
+      const say = (parts: readonly TextPart[], logprobs?: TokenLogprobs): object[] => {
+        const said = parts.length === 0 && logprobs ? [{ type: 'text', text: '' } as const] : parts;
+        return said.map((part, at) => toFields(part, at === 0 && logprobs ? [logprobs] : undefined));
+      };
       return events.pipe(
         mergeMap((event) => {
           if (event.type === 'queued') return EMPTY;
           const fields: object[] = [];
           if (!opened && dialect.opening !== undefined) fields.push(dialect.opening);
+          if (!opened && echoes?.[index]) fields.push(...say([{ type: 'text', text: echoes[index] }]));
           opened = true;
-          if (event.type === 'token' && (event.text !== '' || event.logprobs !== undefined)) {
-            fields.push(dialect.piece(event.text, event.logprobs && [event.logprobs], offset));
-            offset += event.text.length;
+          if (event.type === 'token') {
+            shown += event.text.length;
+            fields.push(...say(parser.push(event.text), event.logprobs));
           }
           if (event.type === 'finished') {
-            finished(event.result);
+            const { result } = event;
+            finished(result);
             // An engine that is one box gives no tokens, only its result.
-            const rest = event.result.text.slice(offset);
-            if (rest !== '') fields.push(dialect.piece(rest, undefined, offset));
-            fields.push(dialect.closing(event.result.finishReason));
+            fields.push(...say(parser.push(result.text.slice(shown))), ...say(parser.flush()));
+            fields.push(dialect.closing(finishReason(result.finishReason, parser)));
           }
           return fields;
         }),

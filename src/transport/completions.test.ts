@@ -85,13 +85,32 @@ it('gives logprobs with running offsets, streamed or not', async () => {
   expect(offsets).toEqual([0, 1]);
 });
 
-it('refuses what it does not do, by name', async () => {
+it('echoes the prompt before each of its texts, streamed or not, as text or as ids', async () => {
+  const engine = () => fakeEngine(() => say(['x', 'y']));
+  const body = { prompt: ['one ', 'two '], n: 2, echo: true };
+  const whole = (await post(engine(), body)).json();
+  const texts = ['one xy', 'one xy', 'two xy', 'two xy'];
+  expect(whole.choices.map(({ text }: { text: string }) => text)).toEqual(texts);
+  const streamed = await post(engine(), { ...body, stream: true });
+  const got = ['', '', '', ''];
+  for (const [, json] of streamed.payload.matchAll(/^data: (\{.*)$/gm)) {
+    for (const { index, text } of JSON.parse(json!).choices) got[index] += text;
+  }
+  expect(got).toEqual(texts);
+  expect((await post(engine(), { prompt: [104, 105], echo: true })).json().choices[0].text).toBe('hixy');
+});
+
+it.each([
+  [{ echo: true, logprobs: 1 }, 'echo'],
+  [{ best_of: 2 }, 'best_of'],
+  [{ suffix: 'x' }, 'suffix'],
+])('refuses %j by name', async (fields, param) => {
   const reply = await post(
     fakeEngine(() => say(['x'])),
-    { prompt: 'p', echo: true },
+    { prompt: 'p', ...fields },
   );
   expect(reply.statusCode).toBe(400);
-  expect(reply.json().error.param).toBe('echo');
+  expect(reply.json().error.param).toBe(param);
 });
 
 it('is read by the official client in both modes', async () => {

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify';
-import type { Prompt, Tokenizer } from '../core/contracts/index.ts';
+import type { Engine, Prompt, TokenId, Tokenizer } from '../core/contracts/index.ts';
+import { RxllmError } from '../core/errors.ts';
 import { repeatRequest, streamOptions } from './delivery.ts';
 import { checkModel, type EngineSource, readyEngine } from './engine-source.ts';
 import { promptGeneration } from './generation-request.ts';
@@ -22,13 +23,17 @@ export const completions: FastifyPluginAsync<{ readonly source: EngineSource; re
       const engine = readyEngine(source);
       checkModel(engine, body.model);
       const choicesPerPrompt = body.n ?? 1;
+      const prompts = toPrompts(body.prompt);
       return respond(
         {
           engine,
           dialect: completionDialect(engine.model.tokenizer),
-          requests: toPrompts(body.prompt).flatMap((prompt) =>
+          requests: prompts.flatMap((prompt) =>
             repeatRequest(promptGeneration(body, prompt, engine), choicesPerPrompt, engine.options.newId),
           ),
+          ...(echoed(body) && {
+            echoes: prompts.flatMap((prompt) => Array(choicesPerPrompt).fill(toText(prompt, engine))),
+          }),
           choicesPerPrompt,
           ...streamOptions(body),
           created: Math.floor(now() / 1000),
@@ -39,6 +44,17 @@ export const completions: FastifyPluginAsync<{ readonly source: EngineSource; re
     },
   );
 };
+
+/** @throws RxllmError `RXLLM_INVALID_REQUEST` with logprobs: those of the prompt are not computed */
+function echoed({ echo = false, logprobs }: CompletionRequest): boolean {
+  if (!echo || logprobs === undefined) return echo;
+  const message = 'echo: log-probabilities of the prompt are not computed; leave out either "echo" or "logprobs".';
+  throw new RxllmError('RXLLM_INVALID_REQUEST', message, { param: 'echo' });
+}
+
+function toText(prompt: Prompt, { model: { tokenizer } }: Engine): string {
+  return typeof prompt === 'string' ? prompt : tokenizer.decode(prompt as TokenId[]);
+}
 
 function toPrompts(prompt: CompletionRequest['prompt']): readonly Prompt[] {
   if (typeof prompt === 'string') return [prompt];
@@ -57,7 +73,7 @@ function completionDialect(tokenizer: Tokenizer): Dialect {
       finish_reason: null,
     }),
     closing: (reason) => ({ text: '', logprobs: null, finish_reason: reason }),
-    whole: (text, logprobs, reason) => ({
+    whole: ({ text }, logprobs, reason) => ({
       text,
       logprobs: logprobs ? toCompletionLogprobs(logprobs, tokenizer, 0) : null,
       finish_reason: reason,

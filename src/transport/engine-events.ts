@@ -1,5 +1,5 @@
 import { catchError, type Observable } from 'rxjs';
-import type { Engine, GenerateRequest, TokenEvent } from '../core/contracts/index.ts';
+import type { Engine, GenerateRequest, ResponseFormat, TokenEvent } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { completionRequest } from './schemas.ts';
 
@@ -7,14 +7,30 @@ import { completionRequest } from './schemas.ts';
 export function engineEvents(engine: Engine, promptField: string, request: GenerateRequest): Observable<TokenEvent> {
   return engine.stream(request).pipe(
     catchError((error: unknown) => {
-      throw inWireNames(error, promptField);
+      throw inWireNames(error, promptField, request.params?.responseFormat);
     }),
   );
 }
 
+/** The field that brings each format. */
+const FORMAT_FIELDS: Record<ResponseFormat['type'], string> = {
+  text: 'response_format',
+  json_object: 'response_format',
+  json_schema: 'response_format',
+  regex: 'guided_regex',
+  choice: 'guided_choice',
+  grammar: 'guided_grammar',
+  tool_calls: 'tools',
+};
+
 /** `maxTokens` as `max_tokens`, `prompt` as the field that brought it; what the wire does not have stays as it is. */
-export function inWireNames(error: unknown, promptField: string): unknown {
+export function inWireNames(error: unknown, promptField: string, format?: ResponseFormat): unknown {
   if (!(error instanceof RxllmError) || error.param === undefined) return error;
+  if (error.param === 'responseFormat') {
+    const field = format === undefined ? 'response_format' : FORMAT_FIELDS[format.type];
+    const text = error.message.replace(/^responseFormat/, field);
+    return new RxllmError(error.code, text, { param: field, cause: error });
+  }
   const isPrompt = error.param === 'prompt';
   const param = isPrompt ? promptField : wireName(error.param);
   const message = isPrompt

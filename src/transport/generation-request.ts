@@ -2,16 +2,25 @@ import type { Engine, GenerateRequest, Prompt } from '../core/contracts/index.ts
 import { RxllmError } from '../core/errors.ts';
 import { toChatMessages } from './chat-messages.ts';
 import { toSamplingParams } from './request-params.ts';
-import type { ChatFields, PromptFields } from './schemas.ts';
+import type { ChatFields, PromptFields, ToolFields } from './schemas.ts';
 import { checkMessagesFit, checkTextFits } from './text-limit.ts';
+import { toToolUse } from './tool-use.ts';
 
 /** What a chat request asks of the engine. @throws RxllmError `RXLLM_INVALID_REQUEST`, `RXLLM_CONTEXT_LENGTH_EXCEEDED` */
-export function chatGeneration(body: Omit<ChatFields, 'type' | 'id'>, engine: Engine): GenerateRequest {
+export function chatGeneration(body: Omit<ChatFields, 'type' | 'id'> & ToolFields, engine: Engine): GenerateRequest {
   const messages = toChatMessages(body.messages);
   checkMessagesFit(messages, engine);
+  const params = toSamplingParams(body, wantedLogprobs(body), engine);
+  const { tools, format } = toToolUse(body);
+  if (tools !== undefined) checkTextFits('tools', JSON.stringify(tools), engine);
+  if (format !== undefined && params.responseFormat !== undefined) {
+    const message = 'response_format: a reply that may call tools has no format; set "tool_choice": "none" with it.';
+    throw new RxllmError('RXLLM_INVALID_REQUEST', message, { param: 'response_format' });
+  }
   return {
     prompt: messages,
-    params: toSamplingParams(body, wantedLogprobs(body), engine),
+    ...(tools && { tools }),
+    params: { ...params, ...(format && { responseFormat: format }) },
     ...ownFields(body),
   };
 }

@@ -78,7 +78,8 @@ describe('what is asked', () => {
 
 describe('what is refused', () => {
   it.each([
-    [{ tools: [] }, 'tools', 'tools: this field is unknown or not supported; remove it.'],
+    [{ functions: [] }, 'functions', 'functions: this field is unknown or not supported; remove it.'],
+    [{ best_of: 2 }, 'best_of', 'best_of: this field is unknown or not supported; remove it.'],
     [{ stream_options: { x: 1 }, stream: true }, 'stream_options.x', 'stream_options.x: this field is unknown'],
     [{ stream_options: { include_usage: true } }, 'stream_options', 'stream_options: set "stream": true with it.'],
     [{ temperature: '0.5' }, 'temperature', 'temperature: must be number.'],

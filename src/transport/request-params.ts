@@ -1,5 +1,6 @@
 import type { Engine, SamplingParams } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
+import { toResponseFormat } from './response-format.ts';
 import type { SamplingFields } from './schemas.ts';
 
 /**
@@ -29,12 +30,16 @@ export function toSamplingParams(
     ignoreEos: body.ignore_eos,
     logitBias: body.logit_bias && new Map(Object.entries(body.logit_bias).map(([id, bias]) => [Number(id), bias])),
     logprobs,
+    responseFormat: toResponseFormat(body),
   });
   const params = { maxTokens: options.maxModelLen, ...model.generationDefaults, ...given };
   checkTokenIds('logit_bias', params.logitBias?.keys(), model.config.vocab);
   checkTokenIds('stop_token_ids', params.stopTokenIds, model.config.vocab);
   if (params.minTokens !== undefined && params.minTokens > params.maxTokens) {
     throw invalid('min_tokens', `${params.minTokens} is more than max_tokens, which is ${params.maxTokens}`);
+  }
+  if (params.ignoreEos && params.responseFormat) {
+    throw invalid('ignore_eos', 'a text that follows a format ends with it; leave the field out');
   }
   return params;
 }

@@ -14,8 +14,40 @@ const delivery = {
   n: optional(Type.Integer({ minimum: 1, maximum: 8 })),
 };
 
+const openObject = Type.Record(Type.String(), Type.Unknown());
+const jsonSchema = Type.Union([openObject, Type.Boolean()]);
+
+/** What a text must look like; one of these at most. */
+const guidance = {
+  response_format: optional(
+    Type.Object(
+      {
+        type: Type.Enum(['text', 'json_object', 'json_schema']),
+        json_schema: optional(
+          Type.Object(
+            {
+              name: optional(Type.String()),
+              description: optional(Type.String()),
+              schema: jsonSchema,
+              /** A keyword that cannot be enforced is refused; else passed over. */
+              strict: optional(Type.Boolean()),
+            },
+            closed,
+          ),
+        ),
+      },
+      closed,
+    ),
+  ),
+  guided_regex: optional(Type.String({ minLength: 1 })),
+  guided_choice: optional(Type.Array(Type.String({ minLength: 1 }), { minItems: 1, maxItems: 1024 })),
+  /** EBNF whose rule `root` is the text. */
+  guided_grammar: optional(Type.String({ minLength: 1 })),
+};
+
 /** Fields of every generation. */
 const sampling = {
+  ...guidance,
   model: optional(Type.String()),
   max_tokens: optional(Type.Integer({ minimum: 1, maximum })),
   min_tokens: optional(Type.Integer({ minimum: 0, maximum })),
@@ -45,22 +77,62 @@ const sampling = {
 
   // Accepted and without effect: they concern OpenAI's own service.
   user: optional(Type.String()),
-  metadata: optional(Type.Object({}, { additionalProperties: true })),
+  metadata: optional(openObject),
   store: optional(Type.Boolean()),
   service_tier: optional(Type.String()),
-  parallel_tool_calls: optional(Type.Boolean()),
 };
 
 /** Parts stay open here, so that an image part gets a message of its own. */
 const contentPart = Type.Object({ type: Type.String(), text: optional(Type.String()) }, { additionalProperties: true });
 
+const toolName = Type.String({ pattern: '^[a-zA-Z0-9_.-]{1,64}$' });
+
+/** Open where the helpers of clients add fields of their own, such as `parsed_arguments`. */
+const toolCall = Type.Object({
+  id: Type.String({ minLength: 1 }),
+  type: Type.Literal('function'),
+  function: Type.Object({ name: toolName, arguments: Type.String() }),
+});
+
 const message = Type.Object(
   {
     role: Type.Enum(['system', 'developer', 'user', 'assistant', 'tool']),
     content: optional(Type.Union([Type.String(), Type.Array(contentPart)])),
+    name: optional(Type.String()),
+    /** An assistant's calls, and which of them a `tool` message answers. */
+    tool_calls: optional(Type.Array(toolCall, { minItems: 1, maxItems: 128 })),
+    tool_call_id: optional(Type.String({ minLength: 1 })),
   },
   closed,
 );
+
+const tool = Type.Object(
+  {
+    type: Type.Literal('function'),
+    function: Type.Object(
+      {
+        name: toolName,
+        description: optional(Type.String()),
+        parameters: optional(openObject),
+        strict: optional(Type.Boolean()),
+      },
+      closed,
+    ),
+  },
+  closed,
+);
+
+const tools = {
+  tools: optional(Type.Array(tool, { minItems: 1, maxItems: 128 })),
+  tool_choice: optional(
+    Type.Union([
+      Type.Enum(['none', 'auto', 'required']),
+      Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: toolName }, closed) }, closed),
+    ]),
+  ),
+  /** false: one call at most. */
+  parallel_tool_calls: optional(Type.Boolean()),
+};
 
 const chat = {
   messages: Type.Array(message, { minItems: 1 }),
@@ -73,7 +145,7 @@ const chat = {
 const alternatives = optional(Type.Integer({ minimum: 0, maximum: 20 }));
 const tokenIds = Type.Array(tokenId, { minItems: 1 });
 
-export const chatCompletionRequest = Type.Object({ ...sampling, ...delivery, ...chat }, closed);
+export const chatCompletionRequest = Type.Object({ ...sampling, ...delivery, ...chat, ...tools }, closed);
 
 export const completionRequest = Type.Object(
   {
@@ -86,6 +158,8 @@ export const completionRequest = Type.Object(
       Type.Array(tokenIds, { minItems: 1, maxItems: 32 }),
     ]),
     logprobs: alternatives,
+    /** The prompt stands before the text. */
+    echo: optional(Type.Boolean()),
   },
   closed,
 );
@@ -117,6 +191,7 @@ export const generateFromPrompt = Type.Object(
 );
 
 export type WireMessage = Static<typeof message>;
+export type ToolFields = Pick<ChatCompletionRequest, keyof typeof tools>;
 export type ChatFields = Static<typeof generateFromMessages>;
 export type PromptFields = Static<typeof generateFromPrompt>;
 export type ChatCompletionRequest = Static<typeof chatCompletionRequest>;

@@ -24,9 +24,10 @@ export function checkMessagesFit(messages: readonly ChatMessage[], engine: Engin
 }
 
 /** Templates of models that reason leave out what an earlier reply thought. */
-function writtenText({ role, content }: ChatMessage): string {
+function writtenText({ role, content, toolCalls = [] }: ChatMessage): string {
   const text = content ?? '';
-  return (role === 'assistant' ? text.split('</think>').at(-1)! : text).trim();
+  const said = (role === 'assistant' ? text.split('</think>').at(-1)! : text).trim();
+  return said + toolCalls.map((call) => call.name).join('');
 }
 
 /** A tokenizer may compose characters before it looks for tokens. */

@@ -2,20 +2,23 @@ import { forkJoin, map, Observable, type OperatorFunction } from 'rxjs';
 import type { GenerateResult, TokenEvent, TokenLogprobs } from '../core/contracts/index.ts';
 import { engineEvents } from './engine-events.ts';
 import type { Job } from './job.ts';
+import { callParser, collectParts, finishReason } from './tool-call-parser.ts';
 import { combineMetrics, toUsage, toWireMetrics } from './usage.ts';
 
 /** The JSON reply of a job, but for its frame. Emits once; unsubscribing cancels every choice. */
 export function wholeReply(job: Job): Observable<object> {
-  const { engine, dialect, requests, choicesPerPrompt } = job;
+  const { engine, dialect, requests, echoes, choicesPerPrompt } = job;
   const choices = requests.map((request) => engineEvents(engine, dialect.promptField, request).pipe(collect()));
   return forkJoin(choices).pipe(
     map((collected) => {
       const results = collected.map(({ result }) => result);
       return {
-        choices: collected.map(({ result, logprobs }, index) => ({
-          index,
-          ...dialect.whole(result.text, logprobs, result.finishReason),
-        })),
+        choices: collected.map(({ result, logprobs }, index) => {
+          const parser = callParser(requests[index]!, engine);
+          const { text, calls } = collectParts([...parser.push(result.text), ...parser.flush()]);
+          const said = { text: (echoes?.[index] ?? '') + text, calls };
+          return { index, ...dialect.whole(said, logprobs, finishReason(result.finishReason, parser)) };
+        }),
         usage: toUsage(results, choicesPerPrompt),
         metrics: toWireMetrics(combineMetrics(results, choicesPerPrompt)),
       };

@@ -64,3 +64,24 @@ it('a deadline ends a stream with what there is', async () => {
   expect(await socket.end('a')).toMatchObject({ type: 'finished', finish_reason: 'abort' });
   await socket.close();
 });
+
+it('streams follow a format each, and one that cannot be compiled ends alone', async () => {
+  const socket = await server.socket();
+  const base = { type: 'generate', prompt: 'An animal:', temperature: 1, max_tokens: 60 };
+  const schema = { type: 'object', properties: { legs: { enum: [2, 4, 8] } }, required: ['legs'] };
+  socket.send({ ...base, id: 'choice', guided_choice: ['fox', 'owl'] });
+  socket.send({ ...base, id: 'regex', guided_regex: '[a-z]{3,9}' });
+  socket.send({ ...base, id: 'grammar', guided_grammar: 'root ::= "(" root ")" | "x"' });
+  socket.send({ ...base, id: 'json', response_format: { type: 'json_schema', json_schema: { name: 'a', schema } } });
+  socket.send({ ...base, id: 'wrong', guided_grammar: 'root ::= nope' });
+  socket.send({ ...base, id: 'two', guided_regex: 'a', guided_choice: ['a'] });
+  expect(await socket.end('wrong')).toMatchObject({ code: 'RXLLM_GRAMMAR_INVALID', param: 'guided_grammar' });
+  expect(await socket.end('two')).toMatchObject({ code: 'RXLLM_INVALID_REQUEST', param: 'guided_choice' });
+  for (const id of ['choice', 'regex', 'json']) expect(await socket.end(id)).toMatchObject({ finish_reason: 'stop' });
+  await socket.end('grammar');
+  expect(['fox', 'owl']).toContain(socket.text('choice'));
+  expect(socket.text('regex')).toMatch(/^[a-z]{3,9}$/);
+  expect(socket.text('grammar')).toMatch(/^\(*(x\)*)?$/);
+  expect([2, 4, 8]).toContain(JSON.parse(socket.text('json')).legs);
+  await socket.close();
+});

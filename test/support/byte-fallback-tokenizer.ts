@@ -1,6 +1,7 @@
 import type { Tokenizer } from '../../src/core/contracts/index.ts';
 import { createChatTemplate } from '../../src/core/text/chat-template.ts';
 import { createTokenizer } from '../../src/core/text/tokenizer.ts';
+import { TAGGED_CALL } from '../../src/core/text/tool-call-form.ts';
 
 const byteTokens = Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`);
 const pieces = ['▁', '▁a', 'a', 'b', '▁the', 'é', '▁▁', 'ש', '😀'];
@@ -58,5 +59,5 @@ export function byteFallbackTokenizer(template?: string): Tokenizer {
     },
   };
   const chatTemplate = createChatTemplate({ source: template, bosToken: '<s>', eosToken: '</s>' });
-  return createTokenizer({ json, config: {}, chatTemplate, eosIds: [1] });
+  return createTokenizer({ toolCallForm: TAGGED_CALL, json, config: {}, chatTemplate, eosIds: [1] });
 }

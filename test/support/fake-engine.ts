@@ -23,6 +23,7 @@ import type {
   TokenEvent,
   TokenLogprobs,
 } from '../../src/core/contracts/index.ts';
+import { TAGGED_CALL } from '../../src/core/text/tool-call-form.ts';
 import { fakeConfig, fakeOptions } from './fakes.ts';
 
 /** What a scripted stream does next. */
@@ -44,12 +45,13 @@ export interface FakeEngine extends Engine {
 
 export interface FakeEngineOptions {
   readonly generationDefaults?: Model['generationDefaults'];
+  readonly maxModelLen?: number;
 }
 
 /** An engine without a model: each stream replays `script(request)`, pausing while its reader has no demand. */
 export function fakeEngine(
   script: (request: GenerateRequest) => Iterable<Step>,
-  { generationDefaults = {} }: FakeEngineOptions = {},
+  { generationDefaults = {}, maxModelLen = 64 }: FakeEngineOptions = {},
 ): FakeEngine {
   const state = { requests: [] as GenerateRequest[], cancelled: 0, active: 0, closed: false, tokens: 0 };
   const stream = (request: GenerateRequest): Observable<TokenEvent> =>
@@ -84,7 +86,7 @@ export function fakeEngine(
   return {
     name: 'fake',
     model: textModel(generationDefaults),
-    options: fakeOptions(),
+    options: fakeOptions({ maxModelLen }),
     pool: { layout: 'paged', blocks: 101, blockSize: 16 },
     description: 'scripted',
     stream,
@@ -178,6 +180,8 @@ function textModel(generationDefaults: Model['generationDefaults']): Model {
       encode: (text) => [...text].map((character) => character.charCodeAt(0)),
       decode,
       tokenText: (id) => decode([id]),
+      toolCallForm: TAGGED_CALL,
+      vocabulary: () => ({ tokens: [], encoding: 'raw' }),
       applyChatTemplate: (messages) => messages.map(({ content }) => content).join('\n'),
       decoder: () => ({ push: (id) => decode([id]), flush: () => '' }),
       vocabSize: 256,

@@ -1,5 +1,6 @@
 import type { Model, ModelConfig, Tokenizer } from '../../src/core/contracts/index.ts';
 import { RxllmError } from '../../src/core/errors.ts';
+import { TAGGED_CALL } from '../../src/core/text/tool-call-form.ts';
 
 /** Ids 3 to 28 are the letters a to z; 0 ends a reply, 1 and 2 give no text. */
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
@@ -12,6 +13,8 @@ const tokenizer: Tokenizer = {
   encode: letters,
   decode: (ids) => ids.map(word).join(''),
   tokenText: word,
+  toolCallForm: TAGGED_CALL,
+  vocabulary: () => ({ tokens: [], encoding: 'raw' }),
   applyChatTemplate: (messages) => {
     if (messages.some(({ role }) => role === 'tool')) throw new RxllmError('RXLLM_CHAT_TEMPLATE_FAILED', 'no tools');
     return messages.map(({ content }) => content).join('');

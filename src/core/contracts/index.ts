@@ -1,4 +1,5 @@
 export type * from './engine.ts';
+export type * from './grammar.ts';
 export type * from './memory.ts';
 export type * from './model.ts';
 export type * from './request.ts';

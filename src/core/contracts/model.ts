@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs';
+import type { Tool, ToolCallForm, Vocabulary } from './grammar.ts';
 import type { BlockCopy, BlockId, KvLayout, KvPool } from './memory.ts';
 import type { ChatMessage, SamplingParams, TokenId } from './request.ts';
 
@@ -76,7 +77,13 @@ export interface Tokenizer {
   /** The token as the vocabulary writes it, turned into text; half a character becomes U+FFFD. */
   tokenText(id: TokenId): string;
   /** @throws RxllmError `RXLLM_CHAT_TEMPLATE_MISSING`, `RXLLM_CHAT_TEMPLATE_FAILED` */
-  applyChatTemplate(messages: readonly ChatMessage[], options: { readonly addGenerationPrompt: boolean }): string;
+  applyChatTemplate(
+    messages: readonly ChatMessage[],
+    options: { readonly addGenerationPrompt: boolean; readonly tools?: readonly Tool[] },
+  ): string;
+  /** As the chat template writes it. */
+  readonly toolCallForm: ToolCallForm;
+  vocabulary(): Vocabulary;
   decoder(): IncrementalDecoder;
   readonly vocabSize: number;
   /** Ids that end a reply, from `generation_config.json`, else `config.json`, else the tokenizer. */

@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs';
+import type { ResponseFormat, Tool, ToolCall } from './grammar.ts';
 import type { SpecDecodeMetrics } from './speculation.ts';
 
 export type TokenId = number;
@@ -7,6 +8,11 @@ export type SequenceId = string;
 export interface ChatMessage {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
   readonly content: string | null;
+  /** An assistant's. */
+  readonly toolCalls?: readonly ToolCall[];
+  /** Which call a `tool` message answers. */
+  readonly toolCallId?: string;
+  readonly name?: string;
 }
 
 /** Text, token ids, or messages for the model's chat template. */
@@ -15,6 +21,8 @@ export type Prompt = string | readonly TokenId[] | readonly ChatMessage[];
 export interface GenerateRequest {
   readonly id?: SequenceId;
   readonly prompt: Prompt;
+  /** What the chat template tells the model it can call; `params.responseFormat` makes it do so. Only with messages. */
+  readonly tools?: readonly Tool[];
   readonly params?: Partial<SamplingParams>;
   /** Lower runs earlier under the priority policy. */
   readonly priority?: number;
@@ -63,6 +71,8 @@ export interface SamplingParams {
   readonly logitBias?: ReadonlyMap<TokenId, number>;
   /** How many alternatives to report beside each chosen token, 0 to 20; absent: none, not even its own. */
   readonly logprobs?: number;
+  /** Absent: any text. Such a sequence is not drafted for. */
+  readonly responseFormat?: ResponseFormat;
 }
 
 /** `abort`: a deadline or a shutdown, with what there is. Unsubscribing and an AbortSignal give no result. */

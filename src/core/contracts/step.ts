@@ -1,3 +1,4 @@
+import type { GrammarMatcher } from './grammar.ts';
 import type { BlockId, Reservation } from './memory.ts';
 import type { IncrementalDecoder } from './model.ts';
 import type {
@@ -29,6 +30,8 @@ export interface Sequence {
   readonly blocks: BlockId[];
   /** Half characters wait here from step to step. */
   readonly decoder: IncrementalDecoder;
+  /** Where its output stands in its grammar, through preemptions too; absent: any text. */
+  readonly grammar?: GrammarMatcher;
   /** What its reader has been shown so far. */
   text: string;
   /** `paused`: its reader is behind; it has no rows, whether it stands in the batch or in the queue. */

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import type { TokenId, Tokenizer } from '../contracts/index.ts';
 import { createChatTemplate } from '../text/chat-template.ts';
 import { createTokenizer, type TokenizerJson } from '../text/tokenizer.ts';
+import { toolCallFormOf } from '../text/tool-call-form.ts';
 import { checkJson, readJson, readJsonIfPresent, readTextIfPresent } from './read-json.ts';
 
 const specialToken = Type.Union([Type.String(), Type.Object({ content: Type.String() })]);
@@ -35,11 +36,13 @@ export async function loadTokenizer(directory: string, eosIds: readonly TokenId[
   const config = checkJson(tokenizerConfigSchema, rawConfig, 'tokenizer_config.json');
   const eosToken = textOf(config.eos_token);
   const eosId = addedTokens.find(({ content }) => content === eosToken)?.id;
+  const source = (await readTextIfPresent(directory, 'chat_template.jinja')) ?? defaultTemplate(config.chat_template);
   return createTokenizer({
     json: json as TokenizerJson,
     config,
+    toolCallForm: toolCallFormOf(source),
     chatTemplate: createChatTemplate({
-      source: (await readTextIfPresent(directory, 'chat_template.jinja')) ?? defaultTemplate(config.chat_template),
+      source,
       bosToken: textOf(config.bos_token),
       eosToken,
     }),

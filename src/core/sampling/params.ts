@@ -1,5 +1,6 @@
 import type { SamplingParams, TokenId } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
+import { isResponseFormat, RESPONSE_FORMATS } from '../grammar/response-format.ts';
 
 /** Greedy, with no truncation, penalties or stops. */
 export const DEFAULT_SAMPLING_PARAMS: SamplingParams = {
@@ -68,6 +69,7 @@ const RULES: Record<keyof SamplingParams, Rule> = {
       [...value].every(([id, bias]) => isTokenId(id, vocab) && typeof bias === 'number' && Math.abs(bias) <= 100),
   },
   logprobs: integer(0, 20),
+  responseFormat: { allowed: `one of the formats ${RESPONSE_FORMATS.join(', ')}`, accepts: isResponseFormat },
 };
 
 /**
@@ -85,6 +87,9 @@ export function resolveParams(partial: Partial<SamplingParams> = {}, vocab = Num
   const params: SamplingParams = { ...DEFAULT_SAMPLING_PARAMS, ...Object.fromEntries(given) };
   if (params.minTokens > params.maxTokens) {
     throw invalid('minTokens', `must be at most maxTokens (${params.maxTokens}), not ${params.minTokens}`);
+  }
+  if (params.ignoreEos && params.responseFormat !== undefined && params.responseFormat.type !== 'text') {
+    throw invalid('ignoreEos', 'must be false with a responseFormat, whose text has an end');
   }
   return params;
 }

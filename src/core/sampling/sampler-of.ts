@@ -7,7 +7,12 @@ const samplers = new WeakMap<Sequence, Sampler>();
 export function samplerOf(sequence: Sequence, { model, options }: EngineContext): Sampler {
   let sampler = samplers.get(sequence);
   if (sampler === undefined) {
-    sampler = createSampler(sequence.params, { eosIds: model.tokenizer.eosIds, random: options.random });
+    const { params, grammar } = sequence;
+    sampler = createSampler(params, {
+      eosIds: model.tokenizer.eosIds,
+      random: options.random,
+      ...(grammar && { grammar }),
+    });
     samplers.set(sequence, sampler);
   }
   return sampler;

@@ -1,4 +1,4 @@
-import type { SamplingParams, TokenId, TokenLogprobs } from '../contracts/index.ts';
+import type { GrammarMatcher, SamplingParams, TokenId, TokenLogprobs } from '../contracts/index.ts';
 import { type Candidates, draw } from './candidates.ts';
 import { tokenLogprobs } from './logprobs.ts';
 import { isGreedy } from './params.ts';
@@ -35,15 +35,17 @@ export interface SamplerOptions {
   readonly eosIds: ReadonlySet<TokenId>;
   /** In [0, 1); asked once, for the seed of a request that brings none. */
   readonly random: () => number;
+  /** It must be ready when a token is sampled, and is told of each. */
+  readonly grammar?: GrammarMatcher;
 }
 
 /**
  * A sampler in this order: logit bias and masks, penalties, temperature, top-k, top-p, min-p, draw. Greedy requests
  * stop after the penalties, and take the largest. Log-probabilities are of the logits before any of it.
  */
-export function createSampler(params: SamplingParams, { eosIds, random }: SamplerOptions): Sampler {
+export function createSampler(params: SamplingParams, { eosIds, random, grammar }: SamplerOptions): Sampler {
   const { logprobs, seed } = params;
-  const distribution = createTokenDistribution(params, eosIds);
+  const distribution = createTokenDistribution(params, eosIds, grammar);
   const greedy = isGreedy(params);
   const next = greedy ? () => 0 : createRandom(seed ?? Math.floor(random() * 2 ** 53));
   const ahead: number[] = [];
@@ -67,6 +69,7 @@ export function createSampler(params: SamplingParams, { eosIds, random }: Sample
       const id = greedy
         ? distribution.likeliest(logits, tokens, promptLength)
         : draw(distribution.candidates(logits, tokens, promptLength), uniform());
+      grammar?.accept(id);
       return describe(id, logits);
     },
   };

@@ -1,7 +1,8 @@
-import type { SamplingParams, TokenId } from '../contracts/index.ts';
+import type { GrammarMatcher, SamplingParams, TokenId } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
 import { argmax } from './argmax.ts';
 import { type Candidates, createCandidates, exponentiate, takeAll } from './candidates.ts';
+import { allowsOther, applyMask } from './mask.ts';
 import { createPenalties } from './penalties.ts';
 import { keepMinP, keepTopP, takeTopK } from './truncate.ts';
 
@@ -17,20 +18,27 @@ export interface TokenDistribution {
 }
 
 /** In this order: logit bias and masks, penalties; for candidates then temperature, top-k, top-p, min-p. */
-export function createTokenDistribution(params: SamplingParams, eosIds: ReadonlySet<TokenId>): TokenDistribution {
+export function createTokenDistribution(
+  params: SamplingParams,
+  eosIds: ReadonlySet<TokenId>,
+  grammar?: GrammarMatcher,
+): TokenDistribution {
   const { logitBias, minTokens, stopTokenIds, temperature, topK, topP, minP } = params;
   const penalties = createPenalties(params);
+  const ending = new Set([...eosIds, ...stopTokenIds]);
 
   /** The logits after bias, masks and penalties: a copy, or themselves where nothing changes. */
   const adjust = (logits: Float32Array, tokens: readonly TokenId[], promptLength: number): Float32Array => {
     const isShort = tokens.length - promptLength < minTokens;
-    if (!isShort && !logitBias && !penalties) return logits;
+    if (!isShort && !logitBias && !penalties && !grammar) return logits;
     const { adjusted } = workspaceFor(logits.length);
     adjusted.set(logits);
     if (logitBias) for (const [id, bias] of logitBias) adjusted[id]! += bias;
-    if (isShort) {
-      for (const id of eosIds) adjusted[id] = Number.NEGATIVE_INFINITY;
-      for (const id of stopTokenIds) adjusted[id] = Number.NEGATIVE_INFINITY;
+    const mask = grammar?.mask();
+    if (mask) applyMask(adjusted, mask);
+    // A text that its grammar ends has no more to say, however short it is.
+    if (isShort && (!mask || allowsOther(mask, ending))) {
+      for (const id of ending) adjusted[id] = Number.NEGATIVE_INFINITY;
     }
     penalties?.apply(adjusted, tokens, promptLength);
     return adjusted;

@@ -1,5 +1,5 @@
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
-import type { IncrementalDecoder, TokenId, Tokenizer } from '../contracts/index.ts';
+import type { IncrementalDecoder, TokenId, Tokenizer, ToolCallForm, Vocabulary } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
 import { byteLevelBytes, byteLevelDecoder, type TokenOutput } from './byte-level-decoder.ts';
 import type { ChatTemplate } from './chat-template.ts';
@@ -8,7 +8,7 @@ import { windowDecoder } from './window-decoder.ts';
 /** `tokenizer.json`; only what is read here. */
 export interface TokenizerJson {
   readonly added_tokens: readonly { readonly id: TokenId; readonly content: string; readonly special?: boolean }[];
-  readonly decoder?: { readonly type: string } | null;
+  readonly decoder?: { readonly type: string; readonly decoders?: readonly { readonly type: string }[] } | null;
 }
 
 export interface TokenizerOptions {
@@ -16,6 +16,7 @@ export interface TokenizerOptions {
   /** `tokenizer_config.json`. */
   readonly config: object;
   readonly chatTemplate: ChatTemplate;
+  readonly toolCallForm: ToolCallForm;
   /** Ids that end a reply. */
   readonly eosIds: readonly TokenId[];
 }
@@ -25,7 +26,7 @@ export interface TokenizerOptions {
  * Decoding never tidies up spaces (`clean_up_tokenization_spaces`): streamed and whole text must be the same.
  * @throws RxllmError `RXLLM_MODEL_FILE_INVALID`
  */
-export function createTokenizer({ json, config, chatTemplate, eosIds }: TokenizerOptions): Tokenizer {
+export function createTokenizer({ json, config, chatTemplate, toolCallForm, eosIds }: TokenizerOptions): Tokenizer {
   const inner = construct(json, config);
   const added = new Map(json.added_tokens.map((token) => [token.id, token]));
   const vocabSize = inner.model?.vocab.length ?? 0;
@@ -61,11 +62,23 @@ export function createTokenizer({ json, config, chatTemplate, eosIds }: Tokenize
       return isByteLevel ? text : decode([id, id]).slice(text.length);
     },
     applyChatTemplate: chatTemplate,
+    toolCallForm,
+    vocabulary: () => ({
+      tokens: Array.from({ length: vocabSize }, (_, id) => (isSpecial(id) ? '' : (inner.id_to_token(id) ?? ''))),
+      encoding: encodingOf(json.decoder),
+    }),
     decoder: (): IncrementalDecoder =>
       isByteLevel ? byteLevelDecoder(outputOf) : windowDecoder(decode, (id) => isSpecial(id) || !isKnown(id)),
     vocabSize,
     eosIds: new Set(eosIds),
   };
+}
+
+/** Vocabularies made by SentencePiece write spaces as `▁`, and bytes as `<0x0A>`. */
+function encodingOf(decoder: TokenizerJson['decoder']): Vocabulary['encoding'] {
+  const types = [decoder, ...(decoder?.decoders ?? [])].map((one) => one?.type);
+  if (types.includes('ByteLevel')) return 'byte_level';
+  return types.includes('ByteFallback') || types.includes('Metaspace') ? 'byte_fallback' : 'raw';
 }
 
 function construct(json: TokenizerJson, config: object): HuggingFaceTokenizer {

@@ -27,6 +27,8 @@ describeOnGpu('attention', (gpu) => {
   });
 
   it('refuses a head that key tiles do not divide', () => {
-    expect(() => flashAttention({ tokens: 8, heads: 1, kvHeads: 1, headDim: 48 })).toThrow(/headDim 48 in tiles of 64/);
+    expect(() => flashAttention({ tokens: 8, heads: 1, kvHeads: 1, headDim: 48, keyTile: 32 })).toThrow(
+      /headDim 48 in tiles of 64/,
+    );
   });
 });

@@ -12,7 +12,7 @@ export interface FlashTile {
   readonly threadQueries: number;
 }
 
-const TILE: FlashTile = { queryTile: 64, keyTile: 32, threadQueries: 4 };
+const TILE: FlashTile = { queryTile: 64, keyTile: 64, threadQueries: 4 };
 
 /**
  * FlashAttention (Dao et al. 2022): a workgroup holds a tile of queries and walks over tiles of keys and values. The
@@ -41,7 +41,7 @@ export function flashAttention({
   headDim,
   ...rest
 }: AttentionShape & Partial<FlashTile>): Kernel {
-  const { queryTile, keyTile, threadQueries } = { ...TILE, ...rest };
+  const { queryTile, keyTile, threadQueries } = { ...TILE, keyTile: Math.min(TILE.keyTile, headDim), ...rest };
   if (headDim % keyTile || keyTile % 4 || queryTile % threadQueries || threadQueries % 4) {
     const message = `headDim ${headDim} in tiles of ${queryTile} queries by ${threadQueries} and ${keyTile} keys`;
     throw new RxllmError('RXLLM_KERNEL_INVALID', `flash attention cannot take ${message}`);

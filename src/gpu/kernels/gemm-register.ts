@@ -17,7 +17,7 @@ export interface RegisterTile {
   readonly prefetch: boolean;
 }
 
-const TILE: RegisterTile = { tileM: 128, tileN: 128, tileK: 16, threadM: 16, threadN: 8, prefetch: false };
+const TILE: RegisterTile = { tileM: 128, tileN: 128, tileK: 16, threadM: 16, threadN: 8, prefetch: true };
 
 /**
  * A thread holds `threadM × threadN` sums in registers: for each k it reads a piece of a column of A and of a row of B

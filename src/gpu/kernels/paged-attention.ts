@@ -22,7 +22,7 @@ export interface PagedTile {
   readonly tokensAtOnce: number;
 }
 
-const TILE: PagedTile = { lanes: 16, threads: 128, tokensAtOnce: 4 };
+const TILE: PagedTile = { lanes: 16, threads: 64, tokensAtOnce: 4 };
 
 /** The most lanes that `headDim` and a subgroup allow. */
 export function lanesFor(headDim: number, subgroupSize: number): number {

@@ -1,0 +1,109 @@
+import type { JsonSchema, ResponseFormat, Tool, ToolCallForm } from '../contracts/index.ts';
+import { RxllmError } from '../errors.ts';
+import { toSchemaText } from './json-schema.ts';
+import { repeats } from './repeats.ts';
+
+/** What a grammar is compiled from: plain data, so that it can be sent to a thread and be a key. */
+export type GrammarSource =
+  | JsonSource
+  | { readonly type: 'regex'; readonly pattern: string }
+  | { readonly type: 'ebnf'; readonly text: string }
+  | {
+      readonly type: 'tool_calls';
+      readonly form: ToolCallForm;
+      readonly tools: readonly { readonly name: string; readonly arguments: JsonSource }[];
+      readonly required: boolean;
+      readonly parallel: boolean;
+    };
+
+export interface JsonSource {
+  readonly type: 'json';
+  /** JSON text of the schema. */
+  readonly schema: string;
+  /** Whether objects may have properties that the schema does not name, where it does not say. */
+  readonly open: boolean;
+}
+
+/** Characters of a schema, a pattern or a grammar, those of all tools together: what is compiled grows faster than they do. */
+export const MAX_GRAMMAR_LENGTH = 32 * 1024;
+/** What the counted repetitions of a schema or a pattern may multiply to: each is written out. */
+export const MAX_REPEATS = 4096;
+
+const ANY_OBJECT: JsonSource = { type: 'json', schema: '{"type":"object"}', open: true };
+
+/**
+ * The source of a format's grammar; undefined where any text will do.
+ * @throws RxllmError `RXLLM_GRAMMAR_TOO_LARGE`, `RXLLM_GRAMMAR_INVALID`
+ */
+export function grammarSource(format: ResponseFormat | undefined, form: ToolCallForm): GrammarSource | undefined {
+  const source = format && sourceOf(format, form);
+  if (source === undefined) return undefined;
+  const { length } = JSON.stringify(source);
+  if (length > MAX_GRAMMAR_LENGTH) {
+    throw tooLarge(`it has ${length} characters; at most ${MAX_GRAMMAR_LENGTH} are compiled`);
+  }
+  const count = format && repeatsOf(format);
+  if (count !== undefined && count > MAX_REPEATS) {
+    throw tooLarge(`its counted repetitions come to ${count} when written out; at most ${MAX_REPEATS} are compiled`);
+  }
+  return source;
+}
+
+export function tooLarge(problem: string): RxllmError {
+  const message = `responseFormat: ${problem}. Make it smaller: lower its maxLength and maxItems, or split it.`;
+  return new RxllmError('RXLLM_GRAMMAR_TOO_LARGE', message, { param: 'responseFormat' });
+}
+
+function sourceOf(format: ResponseFormat, form: ToolCallForm): GrammarSource | undefined {
+  switch (format.type) {
+    case 'text':
+      return undefined;
+    case 'json_object':
+      return ANY_OBJECT;
+    case 'json_schema':
+      return json(format.schema, format.strict ?? true);
+    case 'regex':
+      return { type: 'regex', pattern: format.pattern };
+    case 'choice':
+      return { type: 'ebnf', text: `root ::= ${format.choices.map(quote).join(' | ')}` };
+    case 'grammar':
+      return { type: 'ebnf', text: format.grammar };
+    case 'tool_calls':
+      return {
+        type: 'tool_calls',
+        form,
+        tools: format.tools.map((tool) => ({ name: tool.name, arguments: argumentsOf(tool) })),
+        required: format.required,
+        parallel: format.parallel,
+      };
+  }
+}
+
+const json = (schema: JsonSchema, strict: boolean): JsonSource => ({
+  type: 'json',
+  schema: toSchemaText(schema, strict),
+  open: false,
+});
+
+function argumentsOf({ parameters, strict = false }: Tool): JsonSource {
+  if (parameters === undefined || Object.keys(parameters).length === 0) return ANY_OBJECT;
+  return json(parameters, strict);
+}
+
+/** As EBNF writes text: JSON's escapes, but for code points outside the first plane. */
+function quote(text: string): string {
+  return JSON.stringify(text).replaceAll('\u007f', '\\u007f');
+}
+
+function repeatsOf(format: ResponseFormat): number {
+  switch (format.type) {
+    case 'json_schema':
+      return repeats(format.schema);
+    case 'regex':
+      return repeats({ pattern: format.pattern });
+    case 'tool_calls':
+      return format.tools.reduce((sum, { parameters = true }) => sum + repeats(parameters), 0);
+    default:
+      return 0;
+  }
+}

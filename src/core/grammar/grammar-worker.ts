@@ -1,0 +1,78 @@
+import { workerData } from 'node:worker_threads';
+import type { CompiledGrammar, GrammarMatcher } from '@mlc-ai/web-xgrammar';
+import { compileGrammar } from './compile-grammar.ts';
+import type { FromThread, ThreadData, ToThread } from './thread-messages.ts';
+import { loadXGrammar } from './xgrammar.ts';
+
+/** The thread of one grammar: it compiles it, and then makes the masks of all texts that follow it. */
+const { port, vocabulary }: ThreadData = workerData;
+
+// XGrammar writes what is wrong to the console, and throws a number.
+const said: string[] = [];
+console.error = (line: unknown) => void said.push(String(line));
+console.warn = console.error;
+
+const xgrammar = loadXGrammar();
+const tokenizer = await xgrammar.TokenizerInfo.createTokenizerInfo(
+  vocabulary.tokens.split('\0'),
+  vocabulary.encoding,
+  false,
+  vocabulary.size,
+  [...vocabulary.eosIds],
+);
+const compiler = await xgrammar.GrammarCompiler.createGrammarCompiler(tokenizer, false);
+const matchers = new Map<number, GrammarMatcher>();
+let grammar: CompiledGrammar | undefined;
+
+const reply = (message: FromThread, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
+
+/** The line that says what is wrong, without the place in XGrammar's source. */
+const problem = (error: unknown) => {
+  const fatal = said.findLast((line) => line.startsWith('[')) ?? `XGrammar failed (${String(error)})`;
+  return fatal.replace(/^\[\w+\] (?:\[[^\]]*\] )?\S+:\d+: /, '');
+};
+
+async function compile(source: Extract<ToThread, { type: 'compile' }>['source']): Promise<void> {
+  try {
+    grammar = await compileGrammar(xgrammar, compiler, source);
+    reply({ type: 'compiled' });
+  } catch (error) {
+    reply({ type: 'refused', problem: problem(error) });
+  }
+}
+
+async function sendMask(matcher: number): Promise<void> {
+  const found = matchers.get(matcher);
+  if (found === undefined) return;
+  const mask = found.isTerminated()
+    ? new Int32Array(Math.ceil(vocabulary.size / 32))
+    : await found.getNextTokenBitmask();
+  reply({ type: 'mask', matcher, mask }, [mask.buffer as ArrayBuffer]);
+}
+
+async function handle(message: ToThread): Promise<void> {
+  if (message.type === 'compile') return compile(message.source);
+  const { matcher } = message;
+  try {
+    if (message.type === 'open') {
+      matchers.set(matcher, await xgrammar.GrammarMatcher.createGrammarMatcher(grammar!));
+    }
+    if (message.type === 'accept' && matchers.get(matcher)?.acceptToken(message.id) === false) {
+      throw new Error(`token ${message.id} is not one that the grammar allows here`);
+    }
+    if (message.type === 'close') {
+      matchers.get(matcher)?.dispose();
+      matchers.delete(matcher);
+      return;
+    }
+    await sendMask(matcher);
+  } catch (error) {
+    reply({ type: 'broken', matcher, problem: problem(error) });
+  }
+}
+
+// One after the other: a message must not overtake one that is still awaited.
+let handled = Promise.resolve();
+port.on('message', (message: ToThread) => {
+  handled = handled.then(() => handle(message));
+});

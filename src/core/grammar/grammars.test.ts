@@ -1,0 +1,171 @@
+import { firstValueFrom } from 'rxjs';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { embeddedModel } from '../../../test/support/real-server.ts';
+import type { GrammarMatcher, ResponseFormat, TokenId } from '../contracts/index.ts';
+import { grammarSource } from './grammar-source.ts';
+import { type GrammarLimits, Grammars } from './grammars.ts';
+import type { PackedVocabulary } from './thread-messages.ts';
+
+const { tokenizer, config } = await embeddedModel();
+const { tokens, encoding } = tokenizer.vocabulary();
+const eosIds = [...tokenizer.eosIds];
+const vocabulary: PackedVocabulary = { tokens: tokens.join('\0'), encoding, size: config.vocab, eosIds };
+
+const all: Grammars[] = [];
+const opened = (limits: Partial<GrammarLimits> = {}) => {
+  const grammars = new Grammars(() => vocabulary, limits);
+  all.push(grammars);
+  return grammars;
+};
+afterAll(() => {
+  for (const grammars of all) grammars.close();
+});
+
+const source = (format: ResponseFormat) => grammarSource(format, tokenizer.toolCallForm)!;
+const regex = (pattern: string) => source({ type: 'regex', pattern });
+const matcherOf = (grammars: Grammars, format: ResponseFormat) => firstValueFrom(grammars.matcher(source(format)));
+
+async function allowed(matcher: GrammarMatcher): Promise<TokenId[]> {
+  await firstValueFrom(matcher.ready$);
+  const mask = matcher.mask();
+  return Array.from({ length: config.vocab }, (_, id) => id).filter((id) => (mask[id >> 5]! >>> (id & 31)) & 1);
+}
+
+describe('masks', () => {
+  const grammars = opened();
+
+  it('allow the tokens that a text can go on with, and at its end the end tokens alone', async () => {
+    const matcher = await matcherOf(grammars, { type: 'choice', choices: ['fox', 'forest', 'owl'] });
+    const words = ['fox', 'forest', 'owl'];
+    const beginning = await allowed(matcher);
+    const begins = tokens.map((token) => token !== '' && words.some((word) => word.startsWith(token)));
+    expect(beginning).toEqual(begins.flatMap((begin, id) => (begin ? [id] : [])));
+    for (const id of tokenizer.encode('owl')) matcher.accept(id);
+    expect(await allowed(matcher)).toEqual(eosIds.toSorted((a, b) => a - b));
+    matcher.accept(eosIds[0]!);
+    expect(await allowed(matcher)).toEqual([]);
+    matcher.dispose();
+  });
+
+  it('never allow special tokens, nor ids without one', async () => {
+    const matcher = await matcherOf(grammars, { type: 'regex', pattern: '.*' });
+    const ids = await allowed(matcher);
+    expect(ids).not.toContain(1);
+    expect(ids).not.toContain(3);
+    expect(ids).toContain(2);
+    matcher.dispose();
+  });
+
+  it('are of the text alone: two texts over one grammar do not see each other', async () => {
+    const [a, b] = await Promise.all([
+      matcherOf(grammars, { type: 'regex', pattern: 'ab' }),
+      matcherOf(grammars, { type: 'regex', pattern: 'ab' }),
+    ]);
+    const first = await allowed(a!);
+    a!.accept(tokenizer.encode('a')[0]!);
+    expect(await allowed(a!)).not.toEqual(first);
+    expect(await allowed(b!)).toEqual(first);
+    a!.dispose();
+    b!.dispose();
+  });
+
+  it('a token that is not allowed breaks its own text only', async () => {
+    const [a, b] = await Promise.all([
+      matcherOf(grammars, { type: 'regex', pattern: 'ab' }),
+      matcherOf(grammars, { type: 'regex', pattern: 'ab' }),
+    ]);
+    a!.accept(tokenizer.encode('x')[0]!);
+    await expect(allowed(a!)).rejects.toThrow('is not one that the grammar allows here');
+    expect(await allowed(b!)).not.toEqual([]);
+    a!.dispose();
+    b!.dispose();
+  });
+
+  it('multi-byte characters may come in parts', async () => {
+    const matcher = await matcherOf(grammars, { type: 'choice', choices: ['é😀'] });
+    for (const id of tokenizer.encode('é😀')) {
+      expect(await allowed(matcher)).toContain(id);
+      matcher.accept(id);
+    }
+    expect(await allowed(matcher)).toContain(eosIds[0]);
+    matcher.dispose();
+  });
+});
+
+describe('what cannot be compiled', () => {
+  const grammars = opened();
+
+  it.each([
+    [{ type: 'regex', pattern: '[a-z' }, 'RXLLM_GRAMMAR_INVALID', "Unclosed '['"],
+    [{ type: 'json_schema', schema: { type: 'strin' } }, 'RXLLM_GRAMMAR_INVALID', 'Unsupported type "strin"'],
+    [{ type: 'grammar', grammar: 'root ::= nope' }, 'RXLLM_GRAMMAR_INVALID', 'Rule "nope" is not defined'],
+  ] as const)('%j is told in the words of its compiler, and without a path', async (format, code, words) => {
+    const error = await matcherOf(grammars, format).catch((error: Error) => error);
+    expect(error).toMatchObject({ code, param: 'responseFormat' });
+    expect((error as Error).message).toContain(words);
+    expect((error as Error).message).not.toMatch(/\.cc|\//);
+  });
+
+  it('what takes too long is ended', async () => {
+    const slow = opened({ compileMs: 50 });
+    const schema = { type: 'array', items: { type: 'string', maxLength: 60 }, minItems: 60, maxItems: 60 };
+    await expect(matcherOf(slow, { type: 'json_schema', schema })).rejects.toMatchObject({
+      code: 'RXLLM_GRAMMAR_TOO_LARGE',
+    });
+    expect(slow.size).toBe(0);
+  });
+});
+
+describe('the cache', () => {
+  it('compiles a grammar once, keeps those used last, and never drops one in use', async () => {
+    const grammars = opened({ capacity: 2 });
+    const [a, again] = await Promise.all([
+      firstValueFrom(grammars.matcher(regex('a'))),
+      firstValueFrom(grammars.matcher(regex('a'))),
+    ]);
+    expect(grammars.size).toBe(1);
+    const b = await firstValueFrom(grammars.matcher(regex('b')));
+    b.dispose();
+    b.dispose();
+    const c = await firstValueFrom(grammars.matcher(regex('c')));
+    expect(grammars.size).toBe(2);
+    expect((await allowed(a)).length).toBeGreaterThan(0);
+
+    // Both are in use: the next waits until one is not.
+    let d: GrammarMatcher | undefined;
+    grammars.matcher(regex('d')).subscribe((matcher) => {
+      d = matcher;
+    });
+    await allowed(c);
+    expect(d).toBeUndefined();
+    a.dispose();
+    await allowed(again);
+    expect(d).toBeUndefined();
+    again.dispose();
+    await vi.waitFor(() => expect(d).toBeDefined(), 20_000);
+    expect(grammars.size).toBe(2);
+  });
+
+  it('who waits is bounded, and may leave', async () => {
+    const grammars = opened({ capacity: 1, maxWaiting: 2 });
+    const a = await firstValueFrom(grammars.matcher(regex('a')));
+    const waiting = [regex('b'), regex('c')].map((one) => grammars.matcher(one).subscribe());
+    await expect(firstValueFrom(grammars.matcher(regex('d')))).rejects.toMatchObject({ code: 'RXLLM_QUEUE_FULL' });
+    for (const one of waiting) one.unsubscribe();
+    const next = firstValueFrom(grammars.matcher(regex('d')));
+    a.dispose();
+    (await next).dispose();
+    expect(grammars.size).toBe(1);
+  });
+
+  it('closing ends what waits and what is followed', async () => {
+    const grammars = opened({ capacity: 1 });
+    const a = await firstValueFrom(grammars.matcher(regex('a')));
+    const waiting = firstValueFrom(grammars.matcher(regex('b')));
+    grammars.close();
+    await expect(waiting).rejects.toMatchObject({ code: 'RXLLM_ENGINE_CLOSED' });
+    a.accept(tokenizer.encode('a')[0]!);
+    await expect(allowed(a)).rejects.toMatchObject({ code: 'RXLLM_RUNTIME_FAILED' });
+    await expect(firstValueFrom(grammars.matcher(regex('a')))).rejects.toMatchObject({ code: 'RXLLM_ENGINE_CLOSED' });
+  });
+});

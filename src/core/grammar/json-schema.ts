@@ -1,0 +1,108 @@
+import type { JsonSchema } from '../contracts/index.ts';
+import { RxllmError } from '../errors.ts';
+
+/** Those that are looked at by name. */
+interface Keywords {
+  readonly [keyword: string]: unknown;
+  readonly type?: unknown;
+  readonly properties?: unknown;
+  readonly required?: unknown;
+  readonly allOf?: unknown;
+}
+
+/** What XGrammar passes over. */
+const IGNORED = [
+  ...['not', 'if', 'then', 'else', 'dependentRequired', 'dependentSchemas', 'dependencies', 'propertyNames'],
+  ...['multipleOf', 'uniqueItems', 'contains', 'minContains', 'maxContains', '$dynamicRef'],
+];
+/** What it passes over where `type` does not say this. Of the bounds of numbers it keeps only those of integers. */
+const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
+  string: ['minLength', 'maxLength', 'pattern', 'format'],
+  integer: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
+  array: ['items', 'prefixItems', 'minItems', 'maxItems'],
+  object: ['patternProperties', 'minProperties', 'maxProperties'],
+};
+/** Beside one of these it sees nothing else. */
+const ALONE = ['$ref', 'allOf', 'anyOf', 'oneOf'];
+const ASSERTIONS = ['type', 'enum', 'const', 'properties', 'required', ...ALONE, ...Object.values(OF_TYPE).flat()];
+/** Of these, the first that is there counts. */
+const TEXT_RULES = [['pattern'], ['format'], ['minLength', 'maxLength']];
+
+/**
+ * The JSON text of a schema as XGrammar reads it, which puts the names of properties into its grammar as they are.
+ * @throws RxllmError `RXLLM_GRAMMAR_INVALID` where `strict`, for the first keyword that it would not enforce
+ */
+export function toSchemaText(schema: JsonSchema, strict: boolean): string {
+  return JSON.stringify(rewrite(schema, '#', strict ? refuseUnenforced : () => {}));
+}
+
+function rewrite(schema: unknown, path: string, check: (schema: Keywords, path: string) => void): unknown {
+  if (!isObject(schema)) return schema;
+  check(schema, path);
+  const inside = (value: unknown, name: string) => rewrite(value, `${path}/${name}`, check);
+  const each = (value: unknown, name: string, nameOf = (key: string) => key) =>
+    isObject(value)
+      ? Object.fromEntries(Object.entries(value).map(([key, one]) => [nameOf(key), inside(one, `${name}/${key}`)]))
+      : value;
+  const rewritten = Object.entries(schema).map(([name, value]): [string, unknown] => {
+    switch (name) {
+      case 'properties':
+        return [name, each(value, name, escaped)];
+      case 'required':
+        return [
+          name,
+          Array.isArray(value) ? value.map((one) => (typeof one === 'string' ? escaped(one) : one)) : value,
+        ];
+      case 'patternProperties':
+      case '$defs':
+      case 'definitions':
+        return [name, each(value, name)];
+      case 'items':
+      case 'additionalProperties':
+        return [name, inside(value, name)];
+      case 'prefixItems':
+      case 'allOf':
+      case 'anyOf':
+      case 'oneOf':
+        return [name, Array.isArray(value) ? value.map((one, at) => inside(one, `${name}/${at}`)) : value];
+      default:
+        return [name, value];
+    }
+  });
+  return Object.fromEntries(rewritten);
+}
+
+/** As it stands in JSON, and that as it stands in a grammar. */
+const escaped = (name: string): string => [1, 2].reduce((text) => JSON.stringify(text).slice(1, -1), name);
+
+function refuseUnenforced(schema: Keywords, path: string): void {
+  const has = (name: string) => schema[name] !== undefined && schema[name] !== false;
+  const refuse = (name: string, why: string): never => {
+    const message = `responseFormat: "${name}" at ${path} cannot be enforced ${why}; leave it out, or ask without strict.`;
+    throw new RxllmError('RXLLM_GRAMMAR_INVALID', message, { param: 'responseFormat' });
+  };
+  for (const name of IGNORED) if (has(name)) refuse(name, 'while text is generated');
+
+  const types = [schema.type].flat();
+  for (const [type, names] of Object.entries(OF_TYPE)) {
+    const applies = types.includes(type) && !(type === 'integer' && types.includes('number'));
+    for (const name of names) if (has(name) && !applies) refuse(name, `where "type" is not "${type}"`);
+  }
+  const [first, second] = TEXT_RULES.flatMap((names) => names.filter(has).slice(0, 1));
+  if (second !== undefined) refuse(second, `beside "${first}"`);
+
+  const alone = ALONE.find(has);
+  const beside = ASSERTIONS.find((name) => name !== alone && has(name));
+  if (alone !== undefined && beside !== undefined) refuse(beside, `beside "${alone}"`);
+  if (Array.isArray(schema.allOf) && schema.allOf.length > 1) refuse('allOf', 'with more than one schema');
+
+  const described = isObject(schema.properties) ? schema.properties : {};
+  const missing = [schema.required]
+    .flat()
+    .find((name) => name !== undefined && !Object.hasOwn(described, String(name)));
+  if (missing !== undefined) refuse('required', `for ${JSON.stringify(missing)}, which "properties" does not describe`);
+}
+
+function isObject(value: unknown): value is Keywords {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
