@@ -16,14 +16,16 @@ import { createInstruments } from './instruments.ts';
 import { meteredSource } from './metered-engine.ts';
 import { metrics } from './metrics.ts';
 import { models } from './models.ts';
+import { observe } from './observe.ts';
 import { addOpenApi } from './openapi.ts';
+import { playground } from './playground/playground.ts';
 import { logRequests } from './request-log.ts';
 import { logStatus } from './status-line.ts';
 import { tokenize } from './tokenize.ts';
 import { addWebSockets, WEBSOCKET_LIMITS, type WebSocketLimits, websocket } from './websocket.ts';
 
 export interface ServerOptions {
-  /** One of them is asked for as a bearer token on every route but `/health`; default: none is. */
+  /** One of them is asked for as a bearer token on every route but `/health` and the playground's page; default: none is. */
   readonly apiKeys?: readonly string[];
   /** Origins whose pages may call the API from a browser; default: none but its own. */
   readonly corsOrigins?: readonly string[];
@@ -97,6 +99,8 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   app.register(completions, { source, now });
   app.register(tokenize, { source });
   app.register(websocket, { source, limits: webSocket, origins: hasApiKey ? ['*'] : corsOrigins });
+  app.register(observe, { source, hasApiKey });
+  app.register(playground);
   if (options.admin) app.register(admin, { source, admin: options.admin, hasApiKey });
   return app;
 }
