@@ -60,7 +60,7 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   const webSocket = { ...WEBSOCKET_LIMITS, ...options.webSocket };
   const hasApiKey = apiKeys.length > 0;
   const app = fastify({
-    ...(logger && { loggerInstance: logger as FastifyBaseLogger }),
+    ...(logger && { loggerInstance: withoutNews(logger) }),
     // It has lines of its own.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: maxBody,
@@ -88,7 +88,7 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   addWebSockets(app, webSocket);
   addOpenApi(app);
   const instruments = createInstruments();
-  if (statusMs !== undefined) logStatus(app, instruments, statusMs);
+  if (logger && statusMs !== undefined) logStatus(app, logger, instruments, statusMs);
   const source = meteredSource(engines, instruments);
   app.addHook('onClose', async () => source.stop());
 
@@ -103,6 +103,11 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   app.register(playground);
   if (options.admin) app.register(admin, { source, admin: options.admin, hasApiKey });
   return app;
+}
+
+/** For fastify, whose lines at `info` tell no more than that it listens. */
+function withoutNews(logger: Logger): FastifyBaseLogger {
+  return logger.level === 'info' ? logger.child({}, { level: 'warn' }) : logger;
 }
 
 /** A client's own id, where it is one that can go back into a header and into ids. */
