@@ -8,7 +8,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^rxllm$/, replacement: source('index.ts') },
-      { find: /^rxllm\/(bench|operators|engines|transport)$/, replacement: source('$1/index.ts') },
+      { find: /^rxllm\/(bench|gpu|operators|engines|transport)$/, replacement: source('$1/index.ts') },
     ],
   },
   test: {

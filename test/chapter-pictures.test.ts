@@ -70,7 +70,7 @@ it('takes the median of a window around each length', () => {
 
 it('draws a bar where a sequence does the same from step to step', () => {
   const cells = [
-    ['prompt', 'decodes', 'decodes', 'empty'],
+    ['prompt', 'decodes', 'decodes', 'padding'],
     [undefined, 'waits', 'waits', 'prompt'],
   ] as const;
   const svg = timelinePicture('T', { name: 'x', steps: 4, cells, used: 4, lost: 1 });

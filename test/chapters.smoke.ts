@@ -62,6 +62,28 @@ const SAYS: Readonly<Record<string, RegExp>> = {
   'ch05-static-batching/04-head-of-line.ts': /alone +[\d.]+ +[\d.]+\nbehind +[\d.]+ +[\d.]+\n\nIt waited \d+ times/,
   'ch05-static-batching/measure.ts':
     /58 steps, 2\.03 of 4 rows[\s\S]*\| `static-batching` \| [\d.]+ \|[\s\S]*loguniform/,
+  'ch06-profiling/01-stage-times.ts':
+    /delay +4 [\s\S]*map +4 [\s\S]*\nprefill +\d+ [\s\S]*\n {2}forward pass +\d+ [\s\S]*self times [\d.]+ ms, wall [\d.]+ ms: /,
+  'ch06-profiling/02-op-types.ts':
+    /continuous-batching, prefill: [\s\S]*\nGemm +41 [\s\S]*continuous-batching, decode: [\s\S]*int4, decode: [\s\S]*MatMulNBits +/,
+  'ch06-profiling/03-ceilings.ts': /a copy over 63 MB +[\d.]+ GB\/s\n[\s\S]*float32 +[\d.]+ +[\d.]+\n[\s\S]*row-int8/,
+  'ch06-profiling/04-counting.ts':
+    /8 × \(393216 \+ 3 × 384 × 1024\) \+ 384 × 8192 weights\n= 15\.7 M, .* 31\.5 MFLOP[\s\S]*\ndecode, 1 rows at 256 +\d/,
+  'ch06-profiling/05-roofline.ts':
+    /prefill of 16 +[\d.]+ +[\d.]+ [\s\S]*decode of 1 +[\d.]+ +0\.5 [\s\S]*FLOPs a byte\n/,
+  'ch06-profiling/06-batch-sizes.ts':
+    /continuous-batching\n\nrows [\s\S]*\n +1 +[\d.]+ +\d+ +6\d\.?\d* +0\.5 [\s\S]*\nint4\n/,
+  'ch06-profiling/measure.ts': /\| `int4` \| \d+ \|[\s\S]*\| prefill of 16 \|[\s\S]*\| decode, 2 rows \|/,
+  'ch08-flash-attention/01-online-softmax.ts':
+    /weighted mean 40\.0929\n[\s\S]*\n {4}5 +40 +5 +0\.1353 +1\.2034 +44\.3835\n[\s\S]*sum 40\.0929, as above\n.*merged: 40\.0929\n/,
+  'ch08-flash-attention/02-tile-walk.ts': /100 +10000 +672 +16 of 28 +below 1e-12\n/,
+  'ch08-flash-attention/03-loop-in-graph.ts':
+    /a tile of them \[2,4\], 3 times\n[\s\S]*by tiles +(\[2, 4\] .+)\nat once +\1\nthey differ by less than 1e-6\n/,
+  'ch08-flash-attention/04-memory.ts':
+    /512 +[\d.]+ +[\d.]+\n\n2 times the tokens: naive × [34]\.\d, flash × [12]\.\d\n/,
+  'ch08-flash-attention/05-same-ids.ts': /flash-attention +[\d.]+ +[\d.]+\n\n.*the ids are the same\n/,
+  'ch08-flash-attention/measure.ts':
+    /\| 256 \| [\d.]+ \| [\d.]+ \| [\d.]+ \|\n[\s\S]*\| `flash-attention` \| [\d.]+ \|/,
   'ch09-continuous-batching/01-timeline.ts':
     /static-batching +44 +1\.93 +54 +[\d.]+\ncontinuous-batching +29 +2\.93 +0 +[\d.]+\n\n1\.52 times fewer steps/,
   'ch09-continuous-batching/02-late-arrival.ts':

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KvLayout } from '../src/core/contracts/index.ts';
-import { llama } from '../src/core/graph/llama-graph.ts';
+import { type AttentionVariant, llama } from '../src/core/graph/llama-graph.ts';
 import { loadConfigAndWeights } from '../src/core/model/load-model.ts';
 import { native } from '../src/core/runtime/native-runner.ts';
 import { forward, someBlocks } from './support/greedy.ts';
@@ -23,9 +23,13 @@ describe.each(Object.entries(MODELS))('%s', async (_, directory) => {
   const model = await loadConfigAndWeights(directory);
   const tokens = Array.from({ length: 130 }, (_, i) => (i * 7919) % model.config.vocab);
 
-  async function eachLength(layout: KvLayout, chunks: (length: number) => readonly (readonly number[])[]) {
+  async function eachLength(
+    layout: KvLayout,
+    attention: AttentionVariant,
+    chunks: (length: number) => readonly (readonly number[])[],
+  ) {
     const pool = testPool(layout);
-    const runner = await native()(llama()(model, layout), model, pool);
+    const runner = await native()(llama({ attention })(model, layout), model, pool);
     for (const length of LENGTHS) {
       const blocks = someBlocks(pool, length + 1);
       const run = async (ends: readonly number[]) => {
@@ -44,11 +48,24 @@ describe.each(Object.entries(MODELS))('%s', async (_, directory) => {
     await runner.dispose();
   }
 
-  it.each(['paged', 'contiguous'] as const)('%s: a prompt has the same logits however it is cut', async (layout) => {
-    await eachLength(layout, (length) => [[1, length], [length - 2, length], range(length - 2, 16).concat(length)]);
+  it.each([
+    ['paged', 'fused'],
+    ['contiguous', 'fused'],
+    ['paged', 'flash'],
+    ['contiguous', 'flash'],
+  ] as const)('%s, %s: a prompt has the same logits however it is cut', async (layout, attention) => {
+    await eachLength(layout, attention, (length) => [
+      [1, length],
+      [length - 2, length],
+      range(length - 2, 16).concat(length),
+    ]);
   });
 
-  it('paged: so it has token by token', async () => {
-    await eachLength('paged', (length) => [[length - 1, length], range(length, 1)]);
+  it.each([
+    ['paged', 'fused'],
+    ['paged', 'flash'],
+    ['contiguous', 'flash'],
+  ] as const)('%s, %s: so it has token by token', async (layout, attention) => {
+    await eachLength(layout, attention, (length) => [[length - 1, length], range(length, 1)]);
   });
 });

@@ -1,4 +1,4 @@
-/** Twelve requests on four rows: who has a row in which step, which rows stand empty, and who waits for them. */
+/** Twelve requests on four rows: who has a row in which step, which rows are padding, and who waits for them. */
 import { staticBatch } from 'rxllm';
 import { args, size } from '../support/args.ts';
 import { ARRIVALS, ROWS, timelineOf, timelineText } from '../support/timeline.ts';
@@ -11,7 +11,7 @@ console.log(timelineText(timeline));
 const { steps, used, lost } = timeline;
 const asked = arrivals.reduce((sum, { output }) => sum + output, 0);
 console.log(`\n${steps} steps for ${asked} tokens: ${(used / steps).toFixed(2)} of ${ROWS} rows used a step`);
-console.log(`${lost} rows stood empty while others waited, ${((100 * lost) / (steps * ROWS)).toFixed(0)}% of all`);
+console.log(`${lost} rows were padding while others waited, ${((100 * lost) / (steps * ROWS)).toFixed(0)}% of all`);
 
 /** Steps that each request waited for a row, next to the steps that it then ran. */
 timeline.cells.forEach((row, index) => {

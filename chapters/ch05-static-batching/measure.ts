@@ -15,7 +15,7 @@ if (!args.quick) {
 }
 writeMeasured(
   import.meta.url,
-  `The picture: ${steps} steps, ${(used / steps).toFixed(2)} of ${ROWS} rows used in each; ${lost} rows stood empty while others waited.
+  `The picture: ${steps} steps, ${(used / steps).toFixed(2)} of ${ROWS} rows used in each; ${lost} rows were padding while others waited.
 
 ${await compareOnWorkloads([kvCache.name, staticBatch.name])}`,
 );

@@ -16,7 +16,7 @@ for (const recipe of [staticBatch, continuous]) {
   rows.push([name, steps, Number((used / steps).toFixed(2)), lost, Number(meanWait.toFixed(1))]);
 }
 console.log(
-  `\n${textTable(['engine', 'steps', 'rows used a step', 'rows empty while others wait', 'mean wait'], rows)}`,
+  `\n${textTable(['engine', 'steps', 'rows used a step', 'rows of padding while others wait', 'mean wait'], rows)}`,
 );
 const [before, after] = rows.map(([, steps]) => steps as number) as [number, number];
 console.log(`\n${(before / after).toFixed(2)} times fewer steps; none of them does more than one of chapter 5 could.`);

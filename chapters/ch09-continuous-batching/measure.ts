@@ -17,7 +17,7 @@ for (const timeline of args.quick ? [] : timelines) {
 const rows = timelines.map(({ name, steps, used, lost }) => [`\`${name}\``, steps, (used / steps).toFixed(2), lost]);
 writeMeasured(
   import.meta.url,
-  `${markdownTable(['engine', 'steps', `of ${ROWS} rows used a step`, 'rows empty while others waited'], rows)}
+  `${markdownTable(['engine', 'steps', `of ${ROWS} rows used a step`, 'rows of padding while others waited'], rows)}
 
 ${await compareOnWorkloads([staticBatch.name, continuous.name])}`,
 );

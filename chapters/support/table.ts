@@ -1,19 +1,8 @@
-type Cell = string | number;
+import { type Cell, textTable } from 'rxllm/bench';
 
-/** Rows under a head, as text in columns; numbers are set to the right. */
-export function textTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const all: (readonly Cell[])[] = [head, ...rows];
-  const widths = head.map((_, column) => Math.max(...all.map((row) => String(row[column]).length)));
-  const numeric = head.map((_, column) => rows.every((row) => typeof row[column] === 'number'));
-  const line = (row: readonly Cell[]) =>
-    row.map((cell, column) => {
-      const text = String(cell);
-      return numeric[column] ? text.padStart(widths[column]!) : text.padEnd(widths[column]!);
-    });
-  return all.map((row) => line(row).join('  ').trimEnd()).join('\n');
-}
+export { textTable };
 
-/** The same as a Markdown table. */
+/** Rows under a head, as a Markdown table. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const ruler = head.map((_, column) => (rows.every((row) => typeof row[column] === 'number') ? '--:' : '---'));
   return [head, ruler, ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');

@@ -8,7 +8,7 @@ const CELLS: readonly (readonly [Cell, fill: string, label: string, height: numb
   ['waits', 'var(--faint)', 'waits', 4],
   ['prompt', colour(2), 'prompt', BAR_HEIGHT],
   ['decodes', colour(0), 'decodes', BAR_HEIGHT],
-  ['empty', colour(1), 'its row stands empty while others wait', 4],
+  ['padding', colour(1), 'its row is padding while others wait', 4],
 ];
 
 /** Sequences × steps, as SVG. Pictures with the same `longest`, in steps, can be laid above each other. */

@@ -9,15 +9,15 @@ export interface Arrival {
   readonly output: number;
 }
 
-/** What a sequence does in a step; `empty`: it has ended, and its row of the batch stands empty while others wait. */
-export type Cell = 'waits' | 'prompt' | 'decodes' | 'empty';
+/** What a sequence does in a step; `padding`: it has ended, and its row of the batch is padding while others wait. */
+export type Cell = 'waits' | 'prompt' | 'decodes' | 'padding';
 
 export interface Timeline {
   readonly name: string;
   readonly steps: number;
   /** `[sequence][step]` */
   readonly cells: readonly (readonly (Cell | undefined)[])[];
-  /** Rows that computed something, over all steps, and those that stood empty while others waited. */
+  /** Rows that computed something, over all steps, and those of padding while others waited. */
   readonly used: number;
   readonly lost: number;
 }
@@ -59,7 +59,7 @@ export async function timelineOf(recipe: StagedRecipe, arrivals: readonly Arriva
       }
       for (const { id } of context.waiting) cells[Number(id)]![steps] = 'waits';
       if (context.waiting.length > 0) {
-        for (const [slot, index] of lastIn) if (!taken.has(slot)) cells[index]![steps] = 'empty';
+        for (const [slot, index] of lastIn) if (!taken.has(slot)) cells[index]![steps] = 'padding';
       }
       steps += 1;
     });
@@ -88,10 +88,10 @@ export async function timelineOf(recipe: StagedRecipe, arrivals: readonly Arriva
   });
   await engine.close();
   const count = (...kinds: Cell[]) => cells.flat().filter((cell) => cell !== undefined && kinds.includes(cell)).length;
-  return { name: recipe.name, steps, cells, used: count('prompt', 'decodes'), lost: count('empty') };
+  return { name: recipe.name, steps, cells, used: count('prompt', 'decodes'), lost: count('padding') };
 }
 
-const SIGNS: Readonly<Record<Cell, string>> = { waits: '.', prompt: 'P', decodes: '#', empty: '-' };
+const SIGNS: Readonly<Record<Cell, string>> = { waits: '.', prompt: 'P', decodes: '#', padding: '-' };
 
 /** A line a sequence, a sign a step. */
 export function timelineText({ cells, steps }: Timeline): string {
@@ -99,5 +99,5 @@ export function timelineText({ cells, steps }: Timeline): string {
     const signs = Array.from({ length: steps }, (_, step) => (row[step] ? SIGNS[row[step]] : ' '));
     return `${String(index).padStart(2)}  ${signs.join('').trimEnd()}`;
   });
-  return `${lines.join('\n')}\n    (. waits  P prompt  # decodes  - its row stands empty while others wait)`;
+  return `${lines.join('\n')}\n    (. waits  P prompt  # decodes  - its row is padding while others wait)`;
 }

@@ -39,6 +39,24 @@ export function oneOf<T extends string>(...allowed: readonly T[]): (text: string
   };
 }
 
+/** An option that may be given several times. */
+export function several<T>(parse: (text: string) => T): (text: string, before?: readonly T[]) => readonly T[] {
+  return (text, before = []) => [...before, parse(text)];
+}
+
+/** Several, or one text with commas, as an environment variable has it. */
+export function apiKeys(text: string, before: readonly string[] = []): readonly string[] {
+  const keys = text.split(',').map((key) => key.trim());
+  if (keys.every((key) => /^[\x21-\x7e]+$/.test(key))) return [...before, ...keys];
+  throw new InvalidArgumentError('Allowed: one or more keys of printable ASCII characters, with commas between them.');
+}
+
+/** As browsers send it. */
+export function corsOrigin(text: string): string {
+  if (text === '*' || (URL.canParse(text) && new URL(text).origin === text)) return text;
+  throw new InvalidArgumentError('Allowed: an origin such as https://example.com, or * for all.');
+}
+
 export function engineName(name: string): string {
   const names = engines.map(({ recipe }) => recipe.name);
   if (names.includes(name)) return name;

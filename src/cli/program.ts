@@ -6,6 +6,7 @@ import { addEngines } from './engines.ts';
 import { addExport } from './export.ts';
 import { addGenerate } from './generate.ts';
 import { addPerplexity } from './perplexity.ts';
+import { addProfile } from './profile.ts';
 import { addQuantize } from './quantize.ts';
 import { addReplay } from './replay.ts';
 import { addServe } from './serve.ts';
@@ -20,6 +21,7 @@ export function createProgram(): Command {
   addBench(program);
   addEngines(program);
   addPerplexity(program);
+  addProfile(program);
   addQuantize(program);
   addExport(program);
   addChapter(program);

@@ -9,14 +9,29 @@ import { RxllmError } from '../core/errors.ts';
 import { CliError } from './report-error.ts';
 import { runServer } from './run-server.ts';
 
-function start(load: () => Promise<Engine>, options: { graceMs?: number; port?: number } = {}) {
+function start(
+  load: () => Promise<Engine>,
+  options: { graceMs?: number; port?: number; host?: string; apiKeys?: string[] } = {},
+) {
   const stop$ = new Subject<void>();
   const lines: string[] = [];
-  const { graceMs = 60_000, port = 0 } = options;
+  const warnings: string[] = [];
+  const { graceMs = 60_000, port = 0, host = '127.0.0.1', apiKeys = [] } = options;
   const print = (line: string) => lines.push(line);
-  const ended = runServer({ start: load, engine: 'fake', host: '127.0.0.1', port, graceMs, stop$, print });
+  const warn = (message: string) => warnings.push(message);
+  const ended = runServer({
+    start: load,
+    engine: 'fake',
+    host,
+    port,
+    server: { apiKeys },
+    graceMs,
+    stop$,
+    print,
+    warn,
+  });
   const address = () => vi.waitUntil(() => /http:\S+:\d+/.exec(lines.join('\n'))?.[0]);
-  return { stop: () => stop$.next(), lines, ended, address };
+  return { stop: () => stop$.next(), lines, warnings, ended, address };
 }
 
 const ask = (address: string) =>
@@ -40,6 +55,7 @@ it('opens the port, loads, serves, and on a signal lets the running request fini
     'fake',
     'scripted',
     '100 blocks of 16 tokens: 1600 tokens',
+    `${url} in a browser`,
     `curl -N ${url}/v1/chat`,
   ])
     expect(welcome).toContain(part);
@@ -132,6 +148,20 @@ it('says which engine serves after a swap', async () => {
   const init = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: '{"engine":"kv-cache"}' };
   expect((await fetch(`${url}/admin/engine`, init)).status).toBe(200);
   expect(lines.at(-1)).toBe('Now serving with fake.');
+  stop();
+  await ended;
+});
+
+it.each([
+  ['127.0.0.1', [], 0],
+  ['localhost', [], 0],
+  ['0.0.0.0', [], 1],
+  ['0.0.0.0', ['secret'], 0],
+])('on %s with the keys %j, warns %i times', async (host, apiKeys, times) => {
+  const { stop, warnings, ended, address } = start(async () => fakeEngine(() => []), { host, apiKeys });
+  await address();
+  expect(warnings).toHaveLength(times);
+  for (const warning of warnings) expect(warning).toMatch(/^anyone .*--api-key[^\n]*$/);
   stop();
   await ended;
 });

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { firstValueFrom, type Observable } from 'rxjs';
 import type { Engine, KvPool } from '../core/contracts/index.ts';
 import { engines as allEngines, createEngineHost } from '../engines/index.ts';
-import { buildServer } from '../transport/index.ts';
+import { buildServer, isLoopback, type ServerOptions } from '../transport/index.ts';
 import { CliError } from './report-error.ts';
 
 /** What requests that an engine's end has cut short still get to be written to their sockets. */
@@ -15,11 +15,12 @@ export interface ServerRun {
   readonly engine: string;
   readonly host: string;
   readonly port: number;
-  readonly apiKey?: string;
+  readonly server?: Omit<ServerOptions, 'admin'>;
   readonly graceMs: number;
   /** The first value begins the shutdown. */
   readonly stop$: Observable<unknown>;
   readonly print: (line: string) => void;
+  readonly warn: (message: string) => void;
 }
 
 /**
@@ -29,7 +30,8 @@ export interface ServerRun {
  * @throws CliError when it cannot listen; RxllmError when the model cannot be loaded
  */
 export async function runServer(run: ServerRun): Promise<void> {
-  const { start, engine: first, host, port, apiKey, graceMs, stop$, print } = run;
+  const { start, engine: first, host, port, server = {}, graceMs, stop$, print, warn } = run;
+  const hasApiKey = (server.apiKeys ?? []).length > 0;
   const engines = createEngineHost(start);
   const names = allEngines.map(({ recipe }) => recipe.name);
   const swap = async (name: string) => {
@@ -37,8 +39,11 @@ export async function runServer(run: ServerRun): Promise<void> {
     print(`Now serving with ${engine.name}.`);
     return engine;
   };
-  const app = buildServer(engines, { admin: { names, swap }, ...(apiKey !== undefined && { apiKey }) });
+  const app = buildServer(engines, { ...server, admin: { names, swap } });
   const address = await listen(app, host, port);
+  if (!hasApiKey && !isLoopback(host)) {
+    warn(`anyone who can reach ${host} can use this server; ask for a key with --api-key, or listen on 127.0.0.1.`);
+  }
   // Listened for from now on, so that a signal while the model is loading is not lost.
   const stopped = firstValueFrom(stop$);
   try {
@@ -47,7 +52,7 @@ export async function runServer(run: ServerRun): Promise<void> {
     const engine = await Promise.race([loading, stopped.then(() => undefined)]);
     // Loading cannot be stopped half-way: nothing waits for it but the process itself.
     if (engine === undefined) return void engines.close();
-    print(welcome(engine, address, apiKey !== undefined));
+    print(welcome(engine, address, hasApiKey));
     await stopped;
     print('Shutting down: waiting for running requests …');
     await app.drain(graceMs);
@@ -91,10 +96,11 @@ function welcome({ name, description, pool, model, options }: Engine, address: s
   memory   ${memory(pool)}
 
 Try it:
+  ${address} in a browser is a playground: chat, and watch the engine at work
   curl -N ${address}/v1/chat/completions -H 'Content-Type: application/json'${key} -d '${body}'
 
 Or point any OpenAI client at ${address}/v1. There are also POST /v1/completions, /tokenize and /detokenize,
-GET /v1/models, /health and /metrics, PUT /admin/engine to swap the engine while it runs, and many token streams on
-one WebSocket at ${address.replace('http', 'ws')}/v1/stream.
+GET /v1/models, /health and /metrics, PUT /admin/engine to swap the engine while it runs, GET /admin/observe to see its
+steps, and many token streams on one WebSocket at ${address.replace('http', 'ws')}/v1/stream.
 Ctrl-C stops the server.`;
 }

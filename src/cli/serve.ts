@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { fromEvent, merge } from 'rxjs';
 import type { Engine, EngineOptions, Model } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
@@ -15,7 +15,11 @@ import {
   speculativeWith,
 } from '../engines/index.ts';
 import { resolveOptions } from '../engines/options.ts';
+import { SERVER_LIMITS, type ServerOptions, WEBSOCKET_LIMITS } from '../transport/index.ts';
+import { createLogger, LOG_LEVELS, type LogLevel } from './logger.ts';
 import {
+  apiKeys,
+  corsOrigin,
   DEFAULT_ENGINE,
   EMBEDDED_MODEL,
   engineName,
@@ -23,7 +27,9 @@ import {
   modelDirectory,
   notEmpty,
   number,
+  oneOf,
   quantization,
+  several,
 } from './options.ts';
 import { checkRecordable, recordedEngine } from './recorded-engine.ts';
 import { runServer } from './run-server.ts';
@@ -35,7 +41,14 @@ interface ServeOptions extends Partial<Limits> {
   readonly model: string;
   readonly host: string;
   readonly port: number;
-  readonly apiKey?: string;
+  readonly apiKey?: readonly string[];
+  readonly corsOrigin?: readonly string[];
+  readonly maxBodyBytes: number;
+  readonly maxMessageBytes: number;
+  readonly maxConnections: number;
+  readonly maxStreams: number;
+  readonly logLevel: LogLevel;
+  readonly logInterval: number;
   readonly kvCacheMemory?: number;
   readonly blockSize?: number;
   readonly grace: number;
@@ -53,7 +66,16 @@ export function addServe(program: Command): void {
     .option('--model <dir>', 'a folder in Hugging Face layout', modelDirectory, EMBEDDED_MODEL)
     .option('--port <number>', '0 takes a free one', integer(0, 65_535), 8000)
     .option('--host <address>', 'where to listen; 0.0.0.0 for everyone', notEmpty, '127.0.0.1')
-    .option('--api-key <key>', 'ask clients for this bearer token', notEmpty)
+    .addOption(
+      new Option('--api-key <key>', 'ask clients for this bearer token, or another one; may be given several times')
+        .env('RXLLM_API_KEY')
+        .argParser(apiKeys),
+    )
+    .option(
+      '--cors-origin <origin>',
+      'let pages of this origin call the API, * for all; may be given several times; default: none',
+      several(corsOrigin),
+    )
     .option('--max-model-len <tokens>', 'prompt and output together', integer(1))
     .option('--kv-cache-memory <MiB>', 'memory for keys and values; default: what fits and can be used', integer(1))
     .option('--max-num-seqs <sequences>', 'how many run at once, where the engine batches', integer(1))
@@ -65,6 +87,22 @@ export function addServe(program: Command): void {
       modelDirectory,
     )
     .option('--max-queue <requests>', 'requests that may wait; one more gets 429', integer(1))
+    .option('--max-body-bytes <bytes>', 'a longer body gets 413', integer(1024), SERVER_LIMITS.maxBody)
+    .option(
+      '--max-message-bytes <bytes>',
+      'a longer WebSocket message gets an error',
+      integer(1024),
+      WEBSOCKET_LIMITS.maxMessage,
+    )
+    .option('--max-connections <number>', 'open at once; one more gets 503', integer(1), SERVER_LIMITS.maxConnections)
+    .option(
+      '--max-streams <number>',
+      'under way on one WebSocket; one more gets an error',
+      integer(1),
+      WEBSOCKET_LIMITS.maxStreams,
+    )
+    .option('--log-level <level>', LOG_LEVELS.join(', '), oneOf(...LOG_LEVELS), 'info')
+    .option('--log-interval <seconds>', 'between status lines while there is work; 0: none', number(0, 86_400), 10)
     .option('--grace <seconds>', 'how long running requests may go on after SIGTERM', number(0, 3600), 10)
     .option('--quantize <kind>', 'round the weights while loading: int4, int8 or row-int8', quantization)
     .option(
@@ -78,7 +116,7 @@ export function addServe(program: Command): void {
 const warn = (message: string) => void process.stderr.write(`warning: ${message}\n`);
 
 async function serve(options: ServeOptions): Promise<void> {
-  const { engine, host, port, apiKey, grace, record } = options;
+  const { engine, host, port, grace, record } = options;
   await checkLimits(options);
   if (record !== undefined) {
     findStages(engine);
@@ -89,10 +127,11 @@ async function serve(options: ServeOptions): Promise<void> {
     engine,
     host,
     port,
-    ...(apiKey !== undefined && { apiKey }),
+    server: serverOptions(options),
     graceMs: grace * 1000,
     stop$: merge(fromEvent(process, 'SIGINT'), fromEvent(process, 'SIGTERM')),
     print: (line) => process.stdout.write(`${line}\n`),
+    warn,
   });
 }
 
@@ -111,6 +150,18 @@ async function checkLimits(options: ServeOptions): Promise<void> {
   throw new RxllmError('RXLLM_OPTION_INVALID', `blockSize: the cache of ${recipe.name} has no blocks; leave it out.`, {
     param: 'blockSize',
   });
+}
+
+function serverOptions(options: ServeOptions): Omit<ServerOptions, 'admin'> {
+  const { apiKey = [], corsOrigin: corsOrigins = [], logLevel, logInterval } = options;
+  return {
+    apiKeys: apiKey,
+    corsOrigins,
+    limits: { maxBody: options.maxBodyBytes, maxConnections: options.maxConnections },
+    webSocket: { maxMessage: options.maxMessageBytes, maxStreams: options.maxStreams },
+    logger: createLogger(logLevel),
+    ...(logInterval > 0 && { statusMs: logInterval * 1000 }),
+  };
 }
 
 function engineOptions(options: ServeOptions): Partial<EngineOptions> {

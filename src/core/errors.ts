@@ -25,6 +25,12 @@ const STATUS = {
   RXLLM_RUNTIME_UNAVAILABLE: 500,
   /** A forward pass failed. */
   RXLLM_RUNTIME_FAILED: 500,
+  /** No WebGPU adapter, or none of the name that was asked for. */
+  RXLLM_GPU_UNAVAILABLE: 500,
+  /** A kernel does not compile, or its shapes or buffers do not fit it. */
+  RXLLM_KERNEL_INVALID: 500,
+  /** The GPU refused or lost what it was given. */
+  RXLLM_GPU_FAILED: 500,
   /** A server that was started as a child process ended early or never got healthy. */
   RXLLM_SERVER_UNAVAILABLE: 503,
 } as const;

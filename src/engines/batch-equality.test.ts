@@ -16,6 +16,7 @@ import { loadModel } from '../core/model/load-model.ts';
 import { createRandom } from '../core/sampling/random.ts';
 import { continuous } from './continuous-batching.ts';
 import { createEngine } from './create-engine.ts';
+import { flashAttention } from './flash-attention.ts';
 import { staticBatch } from './static-batching.ts';
 import { swap } from './swap.ts';
 
@@ -157,6 +158,11 @@ describe.each(Object.entries(KINDS))('%s', (_, params) => {
       expect(said).toEqual(await aloneContiguous);
     },
   );
+
+  it('flash-attention, batch 8', async () => {
+    const { said } = await together(flashAttention, { maxNumSeqs: 8 }, arrivals);
+    expect(said).toEqual(await alone(flashAttention, arrivals));
+  });
 
   it.each([8, 32])('paged, batch %i', async (batch) => {
     const { said } = await together(paged, { maxNumSeqs: batch, maxNumBatchedTokens: 64 }, arrivals);

@@ -1,4 +1,5 @@
 import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
+import { decodeStep } from '../operators/decode-step.ts';
 import { schedule } from '../operators/schedule.ts';
 import { staticBatch } from './static-batching.ts';
 import { swap } from './swap.ts';
@@ -7,4 +8,5 @@ import { swap } from './swap.ts';
 export const continuous = swap(staticBatch, {
   name: 'continuous-batching',
   schedule: schedule(continuousBatching()),
+  decode: decodeStep(),
 });

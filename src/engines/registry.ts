@@ -2,6 +2,7 @@ import type { Recipe, StagedRecipe } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { baseline } from './baseline.ts';
 import { continuous } from './continuous-batching.ts';
+import { flashAttention } from './flash-attention.ts';
 import { generateLoop } from './generate-loop.ts';
 import { int4 } from './int4.ts';
 import { kvCache } from './kv-cache.ts';
@@ -27,7 +28,8 @@ export const engines: readonly EngineEntry[] = [
   { recipe: transformer, chapter: 3, question: 'What is the model doing?' },
   { recipe: kvCache, chapter: 4, question: 'Why is decode slow?' },
   { recipe: staticBatch, chapter: 5, question: 'How do we serve several requests at once?' },
-  { recipe: continuous, chapter: 9, question: 'Why should anyone wait for a batch to end?' },
+  { recipe: flashAttention, chapter: 8, question: 'Why keep a score for every pair of tokens?' },
+  { recipe: continuous, chapter: 9, question: 'Why should anyone wait for a batch to end?', from: staticBatch },
   { recipe: paged, chapter: 10, question: 'Where does the memory go?' },
   { recipe: prefixCaching, chapter: 11, question: 'Why compute the same beginning twice?' },
   { recipe: int4, chapter: 12, question: 'How do bigger models fit into less memory?', from: continuous },

@@ -1,5 +1,6 @@
 import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
 import { staticBatching } from '../core/scheduling/static-batching.ts';
+import { decodeStep } from '../operators/decode-step.ts';
 import { schedule } from '../operators/schedule.ts';
 import { kvCache } from './kv-cache.ts';
 import { swap } from './swap.ts';
@@ -9,4 +10,5 @@ export const staticBatch = swap(kvCache, {
   name: 'static-batching',
   kv: contiguousSlots(),
   schedule: schedule(staticBatching()),
+  decode: decodeStep({ keepsBatch: true }),
 });

@@ -18,6 +18,7 @@ it('tells what each chapter swaps', () => {
     'generate-loop': '(the box opened)',
     transformer: 'model',
     'kv-cache': 'model, runtime, kv',
+    'flash-attention': 'model',
     'continuous-batching': 'schedule',
   });
   expect(describeSwap({ ...findEngine('transformer'), from: kvCache }, undefined)).toBe('model, runtime, kv');

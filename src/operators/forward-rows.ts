@@ -1,6 +1,7 @@
 import { concat, defer, last, map, type Observable } from 'rxjs';
 import type {
   Allocated,
+  BlockId,
   Draft,
   EngineContext,
   KvLayout,
@@ -14,6 +15,8 @@ const NO_DRAFTS: ReadonlyMap<SequenceId, Draft> = new Map();
 
 export interface ForwardRuns {
   readonly runs: readonly (readonly PlannedRow[])[];
+  /** Blocks of rows without tokens, which the first of the runs carries along. */
+  readonly padding?: readonly (readonly BlockId[])[];
   /** Another pass of this step may come after these. */
   readonly isFollowed: boolean;
   /** Gets the last logits `[vocab]` of each row whose tokens are all computed. */
@@ -22,16 +25,22 @@ export interface ForwardRuns {
 
 /** One forward pass a run, one after the other; emits once, after the last. */
 export function forwardRuns(
-  { runs, isFollowed, logits }: ForwardRuns,
+  { runs, padding, isFollowed, logits }: ForwardRuns,
   step: Allocated,
   context: EngineContext,
 ): Observable<void> {
   const passes = runs.map((rows, i) => {
     // The next pass reuses the runner's buffer.
     const isKept = isFollowed || i < runs.length - 1;
-    return defer(() => forwardRows(rows, step, context, (id, row) => logits.set(id, isKept ? row.slice() : row)));
+    const set = (id: SequenceId, row: Float32Array) => logits.set(id, isKept ? row.slice() : row);
+    return defer(() => forwardRows(rows, step, context, set, { padding: i === 0 ? padding : undefined }));
   });
   return concat(...passes).pipe(last());
+}
+
+export interface RowExtras {
+  readonly drafts?: ReadonlyMap<SequenceId, Draft>;
+  readonly padding?: readonly (readonly BlockId[])[] | undefined;
 }
 
 /**
@@ -43,11 +52,11 @@ export function forwardRows(
   { reservations }: Pick<Allocated, 'reservations'>,
   { runner, kv }: EngineContext,
   set: (id: SequenceId, logits: Float32Array) => void,
-  drafts = NO_DRAFTS,
+  { drafts = NO_DRAFTS, padding = [] }: RowExtras = {},
 ): Observable<void> {
   const wanted = rows.map((row) => (completes(row) ? 1 + (drafts.get(row.sequence.id)?.tokens.length ?? 0) : 0));
-  const batch = toRectangle(
-    rows.map((row, index) => {
+  const batch = toRectangle([
+    ...rows.map((row, index) => {
       const { sequence, newTokens } = row;
       const position = start(row, kv.pool.layout);
       const drafted = drafts.get(sequence.id)?.tokens ?? [];
@@ -58,7 +67,8 @@ export function forwardRows(
         wanted: wanted[index]!,
       };
     }),
-  );
+    ...padding.map((blocks) => ({ ids: [], position: 0, blocks, wanted: 0 })),
+  ]);
   return runner.forward(batch).pipe(
     map(({ data, vocab }: Logits) => {
       let at = 0;

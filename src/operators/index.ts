@@ -5,7 +5,7 @@ export { type DraftOptions, draft } from './draft.ts';
 export { generateWhole } from './generate-whole.ts';
 export { meter } from './meter.ts';
 export { prefill } from './prefill.ts';
-export { type Profile, profile, type StageTime } from './profile.ts';
+export { type PassObserver, type Profile, profile, type StageTime } from './profile.ts';
 export { record } from './record.ts';
 export { sample } from './sample.ts';
 export { schedule } from './schedule.ts';

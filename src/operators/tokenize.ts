@@ -12,10 +12,12 @@ import type {
 import { RxllmError } from '../core/errors.ts';
 import { useGrammars } from '../core/grammar/use-grammars.ts';
 import { resolveParams } from '../core/sampling/params.ts';
+import { inTurns } from './in-turns.ts';
 
 /**
- * Turns a request into a waiting sequence: chat template where the prompt is messages, then token ids. Where its text
- * is to follow a grammar, that is compiled first, elsewhere than on this thread.
+ * Turns a request into a waiting sequence: chat template where the prompt is messages, then token ids. Many long texts
+ * at once are tokenized in several turns of the event loop, so that nothing else waits for all of them. Where a text is
+ * to follow a grammar, that is compiled first, elsewhere than on this thread.
  * Errors with `RXLLM_INVALID_REQUEST`, `RXLLM_CONTEXT_LENGTH_EXCEEDED`, `RXLLM_GRAMMAR_INVALID` and
  * `RXLLM_GRAMMAR_TOO_LARGE` before anything is taken.
  *
@@ -24,10 +26,17 @@ import { resolveParams } from '../core/sampling/params.ts';
  */
 export const tokenize = (): Slot<GenerateRequest, Sequence> => (context) => {
   const openGrammar = useGrammars(context);
-  return mergeMap((request) => {
-    const sequence = createSequence(request, encode(request, context), context);
-    return openGrammar(sequence.params.responseFormat).pipe(map((grammar) => withGrammar(sequence, grammar)));
-  });
+  const toSequence = inTurns(
+    (request: GenerateRequest) => createSequence(request, encode(request, context), context),
+    context.options,
+  );
+  return (requests) =>
+    requests.pipe(
+      toSequence,
+      mergeMap((sequence) =>
+        openGrammar(sequence.params.responseFormat).pipe(map((grammar) => withGrammar(sequence, grammar))),
+      ),
+    );
 };
 
 /** The sequence, whose text will follow this grammar. */

@@ -28,7 +28,7 @@ export const verify = (): Slot<Computed, Computed> => (context) =>
     if (rows.length === 0) return of({ ...step, drafts: new Map() });
     const { drafts, reservations } = makeRoom(step, context);
     const logits = new Map(step.logits);
-    return forwardRows(rows, { reservations }, context, (id, found) => logits.set(id, found), drafts).pipe(
+    return forwardRows(rows, { reservations }, context, (id, found) => logits.set(id, found), { drafts }).pipe(
       map(() => {
         const accepted = new Map<SequenceId, readonly TokenId[]>();
         const logprobs = new Map<SequenceId, readonly TokenLogprobs[]>();

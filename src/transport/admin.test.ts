@@ -29,7 +29,7 @@ it('tells which engine serves, and swaps it', async () => {
 it.each([
   ['warp', 400, 'RXLLM_ENGINE_UNKNOWN', /no engine "warp"; there is one, two, broken/],
   [7, 400, null, /engine/],
-  ['broken', 500, 'RXLLM_RUNTIME_UNAVAILABLE', /cannot start/],
+  ['broken', 500, 'RXLLM_RUNTIME_UNAVAILABLE', /server failed/],
 ])('answers %s with %i and leaves the old one serving', async (engine, status, code, message) => {
   const app = adminServer();
   const reply = await app.inject(put(engine));
@@ -47,7 +47,7 @@ it('answers this machine alone, unless there is a key', async () => {
     const reply = await open.inject(put('two', { remoteAddress }));
     expect([reply.statusCode, reply.json()]).toMatchObject([403, { error: { code: 'admin_not_allowed' } }]);
   }
-  const keyed = adminServer({ apiKey: 'secret' });
+  const keyed = adminServer({ apiKeys: ['secret'] });
   const remote = { remoteAddress: '192.168.1.7' };
   expect((await keyed.inject(put('two', remote))).statusCode).toBe(401);
   const authorized = { ...remote, headers: { authorization: 'Bearer secret' } };

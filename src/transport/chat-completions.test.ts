@@ -143,7 +143,7 @@ describe('JSON', () => {
     const reply = await post({ messages });
     expect(reply.statusCode).toBe(500);
     expect(reply.json().error).toEqual({
-      message: 'The server failed while handling this request.',
+      message: expect.stringMatching(/^The server failed while handling this request; .* request id [\w-]+\.$/),
       type: 'server_error',
       param: null,
       code: 'internal_error',

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { RxllmError } from '../core/errors.ts';
-import { HttpError } from './errors.ts';
+import { bytes, HttpError } from './errors.ts';
 import { withoutNulls } from './nulls.ts';
 import {
   type ChatFields,
@@ -20,7 +20,7 @@ export type ClientMessage =
 export function parseFrame(data: Buffer, isBinary: boolean, maxBytes: number): object {
   if (isBinary) throw invalid('A message is JSON in a text frame; this frame is binary.');
   if (data.byteLength > maxBytes) {
-    throw new HttpError(413, 'request_too_large', `The message is larger than ${maxBytes / 1024 ** 2} MiB.`);
+    throw new HttpError(413, 'request_too_large', `The message is larger than ${bytes(maxBytes)}.`);
   }
   const value = parseJson(data.toString());
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

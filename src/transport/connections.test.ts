@@ -92,6 +92,21 @@ describe('an upgrade that is no WebSocket', () => {
   });
 });
 
+describe('a WebSocket', () => {
+  const upgrade = 'Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
+
+  it.each([
+    ['is opened', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n', '101 Switching Protocols'],
+    ['is refused', '', '400 Bad Request'],
+  ])('that comes behind another request %s after its reply', async (_name, key, status) => {
+    const { connection } = await serve(() => [{ type: 'wait', ms: 30 }, ...say(['ok'])]);
+    const socket = connection();
+    socket.write(`${post()}GET /v1/stream HTTP/1.1\r\nHost: x\r\n${upgrade}${key}\r\n`);
+    const replies = await readUntil(socket, status);
+    expect(replies).toMatch(new RegExp(`^HTTP/1.1 200 OK\r\n[^]*"object":"text_completion"[^]*HTTP/1.1 ${status}`));
+  });
+});
+
 describe('what never becomes a request', () => {
   const errorIn = (reply: string) => JSON.parse(reply.slice(reply.indexOf('{'))).error;
 

@@ -1,13 +1,18 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
-import { HttpError, toErrorReply } from './errors.ts';
+import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify';
+import { bytes, HttpError, toErrorReply } from './errors.ts';
 
 /** Gives every error of the server, unknown routes and methods too, the shape that OpenAI's clients read. */
 export function addErrorReplies(app: FastifyInstance): void {
   const routes: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = [];
   app.addHook('onRoute', ({ url, method }) => {
+    // Preflights of any path: no route of its own.
+    if (url === '*') return;
     routes.push({ pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}/?$`), methods: [method].flat() });
   });
-  app.setErrorHandler((error, _request, reply) => replyWithError(reply, error));
+  app.setErrorHandler((error, { routeOptions: { bodyLimit } }, reply) => {
+    const tooLarge = (error as Partial<FastifyError>).statusCode === 413;
+    replyWithError(reply, tooLarge ? bodyTooLarge(bodyLimit) : error);
+  });
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.replace(/\?.*$/, '');
     const methods = routes.filter(({ pattern }) => pattern.test(path)).flatMap((route) => route.methods);
@@ -24,8 +29,12 @@ export function addErrorReplies(app: FastifyInstance): void {
 }
 
 export function replyWithError(reply: FastifyReply, error: unknown): FastifyReply {
-  const { status, body } = toErrorReply(error);
+  const { status, body } = toErrorReply(error, reply.request.id);
   if (status >= 500) reply.log.error(error);
   if (status === 429) reply.header('retry-after', '1');
   return reply.code(status).send(body);
+}
+
+function bodyTooLarge(limit: number): HttpError {
+  return new HttpError(413, 'request_too_large', `The request body is larger than ${bytes(limit)}.`);
 }

@@ -32,9 +32,13 @@ export interface ErrorReply {
   readonly body: WireError;
 }
 
-/** Any thrown value as a reply. What rxllm did not raise itself is told as a 500 without its message, which may hold paths. */
-export function toErrorReply(error: unknown): ErrorReply {
+/**
+ * Any thrown value as a reply. A 500 is told without the error's own message, which may hold paths: the log has it,
+ * under the request's id.
+ */
+export function toErrorReply(error: unknown, requestId?: string): ErrorReply {
   if (error instanceof RxllmError || error instanceof HttpError) {
+    if (error.status === 500) return internalError(error.code, requestId);
     return errorReply(error.status, error.code, error.message, error.param);
   }
   const { statusCode, code, validation } = error as Partial<FastifyError>;
@@ -42,7 +46,6 @@ export function toErrorReply(error: unknown): ErrorReply {
     const { message, param } = validationMessage(validation);
     return errorReply(400, 'RXLLM_INVALID_REQUEST', message, param);
   }
-  if (statusCode === 413) return errorReply(413, 'request_too_large', 'The request body is larger than 1 MiB.');
   if (statusCode === 415) {
     return errorReply(415, 'unsupported_media_type', 'The body must be JSON: send "Content-Type: application/json".');
   }
@@ -50,11 +53,21 @@ export function toErrorReply(error: unknown): ErrorReply {
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return errorReply(statusCode, code ?? 'RXLLM_INVALID_REQUEST', (error as Error).message);
   }
-  return errorReply(500, 'internal_error', 'The server failed while handling this request.');
+  return internalError('internal_error', requestId);
+}
+
+function internalError(code: string, requestId: string | undefined): ErrorReply {
+  const which = requestId === undefined ? '' : `; its log tells why, under the request id ${requestId}`;
+  return errorReply(500, code, `The server failed while handling this request${which}.`);
 }
 
 function errorReply(status: number, code: string, message: string, param?: string): ErrorReply {
   return { status, body: { error: { message, type: errorType(status), param: param ?? null, code } } };
+}
+
+/** A limit for people to read. */
+export function bytes(count: number): string {
+  return count % 1024 ** 2 === 0 ? `${count / 1024 ** 2} MiB` : `${count} bytes`;
 }
 
 function errorType(status: number): string {

@@ -33,8 +33,8 @@ function finishedMessage(id: string, result: GenerateResult): object {
   };
 }
 
-/** `id` is left out where the error belongs to no stream. */
-export function errorMessage(error: unknown, id: string | undefined): object {
-  const { code, message, param } = toErrorReply(error).body.error;
+/** `id` is left out where the error belongs to no stream; `requestId` is the socket's. */
+export function errorMessage(error: unknown, id: string | undefined, requestId: string): object {
+  const { code, message, param } = toErrorReply(error, requestId).body.error;
   return { type: 'error', ...(id !== undefined && { id }), code, message, ...(param !== null && { param }) };
 }

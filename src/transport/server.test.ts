@@ -83,25 +83,6 @@ describe('errors of the HTTP layer', () => {
   });
 });
 
-describe('the API key', () => {
-  it.each([
-    [{}, 401],
-    [{ authorization: 'Bearer wrong' }, 401],
-    [{ authorization: 'secret' }, 401],
-    [{ authorization: 'Bearer secret' }, 200],
-    [{ authorization: 'bearer secret' }, 200],
-  ])('%j gives %i', async (headers, status) => {
-    const app = server(ready(), { apiKey: 'secret' });
-    const reply = await app.inject({ ...chat, headers });
-    expect(reply.statusCode).toBe(status);
-    if (status === 401) expect(reply.json().error.code).toBe('invalid_api_key');
-  });
-
-  it('is not asked for on /health', async () => {
-    expect((await server(ready(), { apiKey: 'secret' }).inject('/health')).statusCode).toBe(200);
-  });
-});
-
 describe('draining', () => {
   it('refuses new requests, lets those under way finish, then is done', async () => {
     const engine = fakeEngine(() => [{ type: 'wait', ms: 100 }, ...say(['ok'])]);

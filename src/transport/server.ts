@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { Logger } from 'pino';
 import { admin, type EngineAdmin } from './admin.ts';
 import { requireApiKey } from './authentication.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { answerClientError } from './client-error.ts';
 import { completions } from './completions.ts';
+import { limitConnections } from './connection-limit.ts';
+import { allowOrigins } from './cors.ts';
 import { addDraining } from './drain.ts';
 import type { EngineSource } from './engine-source.ts';
 import { addErrorReplies, replyWithError } from './error-replies.ts';
@@ -13,15 +16,24 @@ import { createInstruments } from './instruments.ts';
 import { meteredSource } from './metered-engine.ts';
 import { metrics } from './metrics.ts';
 import { models } from './models.ts';
+import { observe } from './observe.ts';
 import { addOpenApi } from './openapi.ts';
+import { playground } from './playground/playground.ts';
+import { logRequests } from './request-log.ts';
+import { logStatus } from './status-line.ts';
 import { tokenize } from './tokenize.ts';
-import { addWebSockets, type WebSocketLimits, websocket } from './websocket.ts';
+import { addWebSockets, WEBSOCKET_LIMITS, type WebSocketLimits, websocket } from './websocket.ts';
 
 export interface ServerOptions {
-  /** Asked for as a bearer token on every route but `/health`. */
-  readonly apiKey?: string;
-  /** One JSON line a request on stdout; off by default. */
-  readonly logger?: boolean;
+  /** One of them is asked for as a bearer token on every route but `/health` and the playground's page; default: none is. */
+  readonly apiKeys?: readonly string[];
+  /** Origins whose pages may call the API from a browser; default: none but its own. */
+  readonly corsOrigins?: readonly string[];
+  readonly limits?: Partial<ServerLimits>;
+  /** Errors, the status line, and, at `debug`, a line a request; default: silent. */
+  readonly logger?: Logger;
+  /** Milliseconds between status lines; default: none. */
+  readonly statusMs?: number;
   /** Milliseconds since 1970, for `created`. */
   readonly now?: () => number;
   readonly webSocket?: Partial<WebSocketLimits>;
@@ -29,16 +41,29 @@ export interface ServerOptions {
   readonly admin?: EngineAdmin;
 }
 
-const BODY_LIMIT = 1024 * 1024;
+export interface ServerLimits {
+  /** Bytes of a request's body; a longer one gets 413. */
+  readonly maxBody: number;
+  /** Open at once, WebSockets included; one more gets 503. */
+  readonly maxConnections: number;
+}
+
+export const SERVER_LIMITS: ServerLimits = { maxBody: 1024 ** 2, maxConnections: 4096 };
+
 /** From the first byte of a request to the last; its reply may take as long as it likes. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
 /** The HTTP server around an engine that may still be loading. It does not listen yet, and does not close the engine. */
 export function buildServer(engines: EngineSource, options: ServerOptions = {}): FastifyInstance {
-  const { apiKey, logger = false, now = Date.now, webSocket = {} } = options;
+  const { apiKeys = [], corsOrigins = [], logger, statusMs, now = Date.now } = options;
+  const { maxBody, maxConnections } = { ...SERVER_LIMITS, ...options.limits };
+  const webSocket = { ...WEBSOCKET_LIMITS, ...options.webSocket };
+  const hasApiKey = apiKeys.length > 0;
   const app = fastify({
-    logger,
-    bodyLimit: BODY_LIMIT,
+    ...(logger && { loggerInstance: logger as FastifyBaseLogger }),
+    // It has lines of its own.
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: maxBody,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: { connectionsCheckingInterval: REQUEST_TIMEOUT_MS / 6 },
     clientErrorHandler: answerClientError,
@@ -54,11 +79,16 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
   });
+  if (logger?.isLevelEnabled('debug')) logRequests(app);
+  limitConnections(app, maxConnections);
   addDraining(app);
-  if (apiKey !== undefined) requireApiKey(app, apiKey);
-  addWebSockets(app);
+  if (corsOrigins.length > 0) allowOrigins(app, corsOrigins);
+  // Behind CORS, whose preflights bring no key, and whose headers a page needs to read that its key is wrong.
+  if (hasApiKey) app.after(() => requireApiKey(app, apiKeys));
+  addWebSockets(app, webSocket);
   addOpenApi(app);
   const instruments = createInstruments();
+  if (statusMs !== undefined) logStatus(app, instruments, statusMs);
   const source = meteredSource(engines, instruments);
   app.addHook('onClose', async () => source.stop());
 
@@ -68,8 +98,10 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   app.register(chatCompletions, { source, now });
   app.register(completions, { source, now });
   app.register(tokenize, { source });
-  app.register(websocket, { source, limits: webSocket, hasApiKey: apiKey !== undefined });
-  if (options.admin) app.register(admin, { source, admin: options.admin, hasApiKey: apiKey !== undefined });
+  app.register(websocket, { source, limits: webSocket, origins: hasApiKey ? ['*'] : corsOrigins });
+  app.register(observe, { source, hasApiKey });
+  app.register(playground);
+  if (options.admin) app.register(admin, { source, admin: options.admin, hasApiKey });
   return app;
 }
 

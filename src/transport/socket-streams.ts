@@ -7,7 +7,7 @@ import { engineEvents } from './engine-events.ts';
 import { checkModel, type EngineSource, readyEngine } from './engine-source.ts';
 import { HttpError } from './errors.ts';
 import { chatGeneration, promptGeneration } from './generation-request.ts';
-import { errorMessage, toServerMessage } from './server-message.ts';
+import { toServerMessage } from './server-message.ts';
 
 export interface SocketStreams {
   /** @throws RxllmError, HttpError what the client is to be told; its other streams go on */
@@ -22,12 +22,15 @@ export interface SocketStreamsOptions {
   readonly source: EngineSource;
   readonly sender: Sender;
   readonly maxStreams: number;
+  /** What the client is told of an error. */
+  readonly errorMessage: (error: unknown, id: string) => object;
   /** Called once, when `drain` was called and no stream is left. */
   readonly onDrained: () => void;
 }
 
 /** The generations of one socket, each under the id that its client gave it. */
-export function socketStreams({ source, sender, maxStreams, onDrained }: SocketStreamsOptions): SocketStreams {
+export function socketStreams(options: SocketStreamsOptions): SocketStreams {
+  const { source, sender, maxStreams, errorMessage, onDrained } = options;
   const streams = new Map<string, Subscription>();
   let draining = false;
 

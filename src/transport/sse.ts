@@ -44,7 +44,9 @@ export function sendEvents(
       },
       error: (error: unknown) => {
         if (!raw.headersSent) return reject(error);
-        write(toErrorReply(error).body);
+        const { status, body } = toErrorReply(error, reply.request.id);
+        if (status >= 500) reply.log.error(error);
+        write(body);
         raw.end();
         resolve();
       },

@@ -127,7 +127,7 @@ describe('a stream', () => {
     expect(socket.of('a')).toEqual([
       { type: 'error', id: 'a', code, message: 'messages: too long', param: 'messages' },
     ]);
-    const message = 'The server failed while handling this request.';
+    const message = expect.stringMatching(/^The server failed while handling this request; /);
     expect(socket.of('b')).toEqual([{ type: 'error', id: 'b', code: 'internal_error', message }]);
     expect(socket.text('c')).toBe('ok');
   });
@@ -191,12 +191,30 @@ describe('a connection', () => {
   });
 
   it('needs the API key', async () => {
-    const { open } = await serve(() => say(['ok']), { apiKey: 'secret' });
+    const { open } = await serve(() => say(['ok']), { apiKeys: ['secret'] });
     await expect(open()).rejects.toThrow('401');
     const socket = await open({ authorization: 'Bearer secret' });
     socket.send(generate('a'));
     await socket.end('a');
     expect(socket.text('a')).toBe('ok');
+  });
+
+  it('takes the API key as a subprotocol, from a page that cannot set headers', async () => {
+    const { address } = await serve(() => say(['ok']), { apiKeys: ['secret key'] });
+    const connect = (...protocols: string[]) =>
+      new Promise<string>((resolve) => {
+        const socket = new WebSocket(`${address.replace('http', 'ws')}/v1/stream`, protocols);
+        socket.once('open', () => resolve(socket.protocol)).once('error', ({ message }) => resolve(message));
+      });
+    const encoded = Buffer.from('secret key').toString('base64url');
+    expect(await connect('rxllm', `rxllm.bearer.${encoded}`)).toBe('rxllm');
+    for (const protocols of [['rxllm'], ['rxllm', encoded], ['rxllm', 'rxllm.bearer.AAAA']]) {
+      expect(await connect(...protocols)).toContain('401');
+    }
+    const plain = await fetch(`${address}/v1/models`, {
+      headers: { 'sec-websocket-protocol': `rxllm.bearer.${encoded}` },
+    });
+    expect(plain.status).toBe(401);
   });
 
   it('is refused with an HTTP error elsewhere, and plain HTTP is refused here', async () => {
@@ -329,7 +347,7 @@ describe('a page of another host', () => {
   });
 
   it('may connect with the API key', async () => {
-    const { open } = await serve(() => say(['ok']), { apiKey: 'secret' });
+    const { open } = await serve(() => say(['ok']), { apiKeys: ['secret'] });
     await open({ origin: 'https://elsewhere.example', authorization: 'Bearer secret' });
   });
 });

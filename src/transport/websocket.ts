@@ -4,12 +4,13 @@ import fastifyWebsocket from '@fastify/websocket';
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { filter, fromEvent, takeUntil } from 'rxjs';
 import type { WebSocket } from 'ws';
+import { chooseProtocol } from './authentication.ts';
 import { boundedSender, type SendLimits } from './bounded-sender.ts';
 import { checkMessage, parseFrame } from './client-message.ts';
 import type { EngineSource } from './engine-source.ts';
 import { HttpError, toErrorReply } from './errors.ts';
 import { keepHeartbeat } from './heartbeat.ts';
-import { asksForWebSocket, plainUpgrades } from './plain-upgrade.ts';
+import { asksForWebSocket, behindReplies, readPlainly } from './plain-upgrade.ts';
 import { sameOriginOnly } from './same-origin.ts';
 import { errorMessage } from './server-message.ts';
 import { socketStreams } from './socket-streams.ts';
@@ -39,19 +40,24 @@ const GOING_AWAY = 1001;
 const CLOSE_MS = 1000;
 
 /** Lets routes of `app` that are registered from now on take WebSockets; on other routes one is closed at once. */
-export function addWebSockets(app: FastifyInstance): void {
+export function addWebSockets(app: FastifyInstance, { maxMessage }: Pick<WebSocketLimits, 'maxMessage'>): void {
   const sockets = new Set<Socket>();
   // Never listens: it hands on the upgrades that are WebSockets.
   const upgrades = createServer();
-  const ignore = plainUpgrades(app.server);
+  const inItsTurn = behindReplies(app.server);
   app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    if (!asksForWebSocket(request)) return ignore(request, socket, head);
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-    upgrades.emit('upgrade', request, socket, head);
+    const isOurs = asksForWebSocket(request);
+    if (isOurs) {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    }
+    inItsTurn(socket, () => {
+      if (isOurs) upgrades.emit('upgrade', request, socket, head);
+      else readPlainly(app.server, request, socket, head);
+    });
   });
   app.register(fastifyWebsocket, {
-    options: { maxPayload: MAX_FRAME, server: upgrades },
+    options: { maxPayload: Math.max(MAX_FRAME, maxMessage), server: upgrades, handleProtocols: chooseProtocol },
     // ws itself closes a socket that breaks the protocol, with a code that says why.
     errorHandler: (error, _socket, request) => request.log.debug(error),
     preClose(done) {
@@ -73,10 +79,10 @@ export function addWebSockets(app: FastifyInstance): void {
 export const websocket: FastifyPluginAsync<{
   readonly source: EngineSource;
   readonly limits?: Partial<WebSocketLimits>;
-  /** A page of any host may connect, if it has the key. */
-  readonly hasApiKey: boolean;
-}> = async (app, { source, limits, hasApiKey }) => {
-  if (!hasApiKey) app.addHook('onRequest', sameOriginOnly);
+  /** Pages of other hosts that may connect: `*`, where a key is asked for. */
+  readonly origins: readonly string[];
+}> = async (app, { source, limits, origins }) => {
+  if (!origins.includes('*')) app.addHook('onRequest', sameOriginOnly(origins));
   const allLimits = { ...WEBSOCKET_LIMITS, ...limits };
   app.route({
     method: 'GET',
@@ -96,10 +102,15 @@ export const websocket: FastifyPluginAsync<{
 
 function serveSocket(socket: WebSocket, request: FastifyRequest, source: EngineSource, limits: WebSocketLimits): void {
   const sender = boundedSender(socket, limits);
+  const describe = (error: unknown, id: string | undefined) => {
+    if (toErrorReply(error).status >= 500) request.log.error(error);
+    return errorMessage(error, id, request.id);
+  };
   const streams = socketStreams({
     source,
     sender,
     maxStreams: limits.maxStreams,
+    errorMessage: describe,
     onDrained: () => socket.close(GOING_AWAY, 'The server is shutting down.'),
   });
   const receive = (data: Buffer, isBinary: boolean) => {
@@ -109,8 +120,7 @@ function serveSocket(socket: WebSocket, request: FastifyRequest, source: EngineS
       id = idOf(value);
       streams.handle(checkMessage(value, request));
     } catch (error) {
-      if (toErrorReply(error).status >= 500) request.log.error(error);
-      sender.send(errorMessage(error, id));
+      sender.send(describe(error, id));
     }
   };
   socket.on('message', receive);

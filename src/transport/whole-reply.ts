@@ -8,9 +8,7 @@ import { combineMetrics, toUsage, toWireMetrics } from './usage.ts';
 /** The JSON reply of a job, but for its frame. Emits once; unsubscribing cancels every choice. */
 export function wholeReply(job: Job): Observable<object> {
   const { engine, dialect, requests, echoes, choicesPerPrompt } = job;
-  const choices = requests.map((request) =>
-    engineEvents(engine, dialect.promptField, request).pipe(collect()),
-  );
+  const choices = requests.map((request) => engineEvents(engine, dialect.promptField, request).pipe(collect()));
   return forkJoin(choices).pipe(
     map((collected) => {
       const results = collected.map(({ result }) => result);

@@ -20,11 +20,15 @@ export class TestSocket {
   readonly received: ServerMessage[] = [];
   readonly closed: Promise<number>;
   private readonly waiting = new Set<() => void>();
+  private readonly listeners = new Map<string, (message: ServerMessage) => void>();
 
-  constructor(address: string, headers: Record<string, string> = {}) {
-    this.ws = new WebSocket(`${address.replace(/^http/, 'ws')}/v1/stream`, { headers });
+  constructor(address: string, headers: Record<string, string> = {}, protocols: readonly string[] = []) {
+    this.ws = new WebSocket(`${address.replace(/^http/, 'ws')}/v1/stream`, [...protocols], { headers });
     this.ws.on('message', (data: Buffer) => {
-      this.received.push(JSON.parse(data.toString()));
+      const message: ServerMessage = JSON.parse(data.toString());
+      const listener = this.listeners.get(message.id ?? '');
+      if (listener !== undefined) return listener(message);
+      this.received.push(message);
       for (const check of this.waiting) check();
     });
     this.closed = new Promise((resolve) => this.ws.once('close', resolve));
@@ -40,6 +44,12 @@ export class TestSocket {
 
   send(message: object | string | Buffer): void {
     this.ws.send(typeof message === 'string' || Buffer.isBuffer(message) ? message : JSON.stringify(message));
+  }
+
+  /** Hands the messages of a stream to a listener, and keeps none of them, until it is told to stop. */
+  listen(id: string, listener: (message: ServerMessage) => void): () => void {
+    this.listeners.set(id, listener);
+    return () => this.listeners.delete(id);
   }
 
   /** The first message that matches, of those received and those to come. */

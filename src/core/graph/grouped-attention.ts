@@ -1,19 +1,21 @@
 import type { ModelConfig } from '../contracts/index.ts';
+import type { Attend, AttentionKernel } from './attention.ts';
 import type { Edge, OnnxBuilder } from './onnx-builder.ts';
 import { extend } from './rotary.ts';
 
 /** Low enough that its exponential is 0, and finite, so that no row turns to NaN. */
 const MASKED = -1e9;
 
-/** q `[rows × width, heads, 1, headDim]`, k and v `[rows, kvHeads, keys, headDim]` → `[rows × width, heads × headDim]`. */
-export type Attend = (q: Edge, k: Edge, v: Edge) => Edge;
+/** Every query's score against every key at once: its scratch grows with the square of a prompt's length. */
+export const scoreMatrix: AttentionKernel = (g, config, { positions, rectangle }, keys) =>
+  groupedAttention(g, config, rectangle, causalMask(g, config, positions, keys));
 
 /**
  * softmax(q kᵀ / √headDim + mask) v, op by op. The query heads that share a key head (GQA, 2023) are folded into the rows
  * of one matrix: `[rows, kvHeads, width × group, headDim]` times `[rows, kvHeads, keys, headDim]`ᵀ.
  * `rectangle` is the shape `[rows, width]`; `mask` is `causalMask`'s.
  */
-export function groupedAttention(g: OnnxBuilder, config: ModelConfig, rectangle: Edge, mask: Edge): Attend {
+function groupedAttention(g: OnnxBuilder, config: ModelConfig, rectangle: Edge, mask: Edge): Attend {
   const { heads, kvHeads, headDim } = config;
   const group = heads / kvHeads;
   const rows = g.op('Gather', [rectangle, g.int64([0])]);
@@ -55,7 +57,7 @@ function twoQueries(g: OnnxBuilder, width: Edge): typeof AS_IT_IS {
  * 0 where a query may look, else very low: key j of a row is visible to the tokens at position j and after it.
  * `[rows, 1, width × group, keys]`; `keys` is a scalar. Computed once for all layers.
  */
-export function causalMask(g: OnnxBuilder, config: ModelConfig, positions: Edge, keys: Edge): Edge {
+function causalMask(g: OnnxBuilder, config: ModelConfig, positions: Edge, keys: Edge): Edge {
   const group = config.heads / config.kvHeads;
   const perQuery = g.op('Expand', [g.op('Unsqueeze', [positions, g.int64([-1])]), g.int64([1, 1, group])]);
   const column = g.op('Reshape', [perQuery, g.int64([0, 1, -1, 1])]);

@@ -6,7 +6,7 @@ import type { KvLayout, KvPool } from '../contracts/index.ts';
 import { loadConfigAndWeights } from '../model/load-model.ts';
 import { native } from '../runtime/native-runner.ts';
 import { stock } from '../runtime/stock-runner.ts';
-import { llama } from './llama-graph.ts';
+import { type AttentionVariant, llama } from './llama-graph.ts';
 import { decodeModel } from './onnx-schema.ts';
 
 const RUNTIMES = { native, stock };
@@ -24,13 +24,16 @@ const poolFor = (layout: KvLayout): KvPool => ({ ...testPool(layout), blocks: la
 describe.each(ARCH_FIXTURES)('%s', async (fixture) => {
   const model = await loadConfigAndWeights(fixtureDirectory(fixture));
   const goldens = fixtureGoldens(fixture);
+  const attentions: readonly AttentionVariant[] = ['fused', 'flash'];
   const combinations = (['native', 'stock'] as const).flatMap((runtime) =>
-    LAYOUTS.map((layout) => ({ runtime, layout })),
+    LAYOUTS.flatMap((layout) => attentions.map((attention) => ({ runtime, layout, attention }))),
   );
+  combinations.push({ runtime: 'native', layout: 'contiguous', attention: 'naive' });
 
-  it.each(combinations)("$runtime, $layout: the reference's logits and ids", async ({ runtime, layout }) => {
+  const title = "$runtime, $layout, $attention: the reference's logits and ids";
+  it.each(combinations)(title, async ({ runtime, layout, attention }) => {
     const pool = poolFor(layout);
-    const runner = await RUNTIMES[runtime]({ threads: 1 })(llama()(model, layout), model, pool);
+    const runner = await RUNTIMES[runtime]({ threads: 1 })(llama({ attention })(model, layout), model, pool);
     for (const golden of goldens) {
       const { input_ids: ids, last_logits: expected } = golden;
       const blocks = someBlocks(pool, ids.length + golden.greedy_ids.length);

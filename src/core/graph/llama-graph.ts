@@ -4,27 +4,54 @@ import type { Attention, AttentionStrategy, CacheWrites } from './attention.ts';
 import { contiguousAttention } from './attention-contiguous.ts';
 import { noCacheAttention } from './attention-none.ts';
 import { pagedAttention } from './attention-paged.ts';
+import { regionAttention } from './attention-regions.ts';
+import { flashAttention } from './flash-attention.ts';
 import { NAMES } from './graph-inputs.ts';
 import { GraphWeights, type QuantizedWeights } from './graph-weights.ts';
+import { scoreMatrix } from './grouped-attention.ts';
 import { type Edge, OnnxBuilder } from './onnx-builder.ts';
 import { quantizedWeights } from './quantized-weights.ts';
 
-const ATTENTION: Record<KvLayout, AttentionStrategy> = {
-  none: noCacheAttention,
-  contiguous: contiguousAttention,
-  paged: pagedAttention,
+/** How attention is computed. `fused`: by ONNX Runtime's own operator where the layout has one, else as `naive`. */
+export type AttentionVariant = 'fused' | 'naive' | 'flash';
+
+const ATTENTION: Record<AttentionVariant, Record<KvLayout, AttentionStrategy>> = {
+  fused: {
+    none: noCacheAttention(scoreMatrix),
+    contiguous: contiguousAttention,
+    paged: pagedAttention(scoreMatrix),
+  },
+  naive: {
+    none: noCacheAttention(scoreMatrix),
+    contiguous: regionAttention(scoreMatrix, 'written'),
+    paged: pagedAttention(scoreMatrix),
+  },
+  flash: {
+    none: noCacheAttention(flashAttention),
+    contiguous: regionAttention(flashAttention, 'whole'),
+    paged: pagedAttention(flashAttention),
+  },
 };
 
 /** What a graph is authored from: a model, or a folder without a tokenizer. */
 export type ModelWeights = Pick<Model, 'directory' | 'config' | 'weights'>;
 
+export interface LlamaOptions {
+  /** Default `fused`. */
+  readonly attention?: AttentionVariant;
+}
+
 /**
  * A `ModelSlot`: Llama with fused ops and float32 arithmetic; the attention follows the layout of the KV pool. Of a
  * quantized checkpoint the linear layers are computed as it stores them.
  */
-export function llama(): (model: ModelWeights, layout: KvLayout) => GraphSource {
-  return (model, layout) =>
-    llamaSource(model, layout, (g) => quantizedWeights(g, 'blocks', (module) => checkpointMatrix(model, module)));
+export function llama({
+  attention = 'fused',
+}: LlamaOptions = {}): (model: ModelWeights, layout: KvLayout) => GraphSource {
+  return (model, layout) => {
+    const quantized = (g: OnnxBuilder) => quantizedWeights(g, 'blocks', (module) => checkpointMatrix(model, module));
+    return llamaSource(model, layout, quantized, attention);
+  };
 }
 
 /** The graph under a layout; of `quantized`, the weights are made each time that it is authored. */
@@ -32,11 +59,12 @@ export function llamaSource(
   model: ModelWeights,
   layout: KvLayout,
   quantized?: (g: OnnxBuilder) => QuantizedWeights,
+  attention: AttentionVariant = 'fused',
 ): GraphSource {
   return {
     layout,
     weightsDirectory: model.directory,
-    author: (cacheWrites) => llamaGraph(model, ATTENTION[layout], cacheWrites, quantized),
+    author: (cacheWrites) => llamaGraph(model, ATTENTION[attention][layout], cacheWrites, quantized),
   };
 }
 
@@ -87,7 +115,7 @@ export function llamaLayerGraph(
   const g = new OnnxBuilder();
   const weights = new GraphWeights(g, model.weights, quantized(g));
   const hidden = g.input(HIDDEN_IN, 'float32', ['tokens', config.hidden]);
-  const attention = noCacheAttention(g, config, 'returned');
+  const attention = noCacheAttention(scoreMatrix)(g, config, 'returned');
   const normed = norms(g, weights, config).rmsNorm(hidden, `model.layers.${layer}.input_layernorm`);
   const { fed, attended } = decoderLayer(g, weights, config, attention)(layer, normed, hidden);
   g.op('Add', [fed, attended], {}, HIDDEN_OUT);

@@ -18,6 +18,26 @@ describe('OnnxBuilder', () => {
     await session.release();
   });
 
+  it('writes loops, one in another, that carry and collect', async () => {
+    const g = new OnnxBuilder();
+    const x = g.input('x', 'float32', [2]);
+    const trips = g.input('trips', 'int64', []);
+    const [sum, steps] = g.loop(trips, [x], (turn, sum) => {
+      const [grown] = g.loop(turn, [sum!], (_, inner) => ({ state: [g.op('Add', [inner!, g.float32(1)])] }));
+      return { state: [g.op('Add', [grown!, x])], collected: [grown!] };
+    });
+    for (const edge of [sum!, steps!]) g.output(edge, 'float32');
+    const session = await ort.InferenceSession.create(g.build('test'), { intraOpNumThreads: 1 });
+    const feeds = { x: new ort.Tensor('float32', [1, 10], [2]) };
+    const three = await session.run({ ...feeds, trips: new ort.Tensor('int64', [3n], []) });
+    expect([...(three[sum!]!.data as Float32Array)]).toEqual([7, 43]);
+    expect(three[steps!]!.dims).toEqual([3, 2]);
+    expect([...(three[steps!]!.data as Float32Array)]).toEqual([1, 10, 3, 21, 6, 33]);
+    const none = await session.run({ ...feeds, trips: new ort.Tensor('int64', [0n], []) });
+    expect([...(none[sum!]!.data as Float32Array)]).toEqual([1, 10]);
+    await session.release();
+  });
+
   it('stores equal constants once, and tells a scalar from a vector', () => {
     const g = new OnnxBuilder();
     expect(g.int64([1, 2])).toBe(g.int64([1, 2]));

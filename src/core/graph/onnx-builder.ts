@@ -4,6 +4,7 @@ import {
   type AttributeMessage,
   EXTERNAL_DATA,
   encodeModel,
+  type GraphMessage,
   type NodeMessage,
   ONNX_DTYPE,
   type OnnxDtype,
@@ -16,7 +17,7 @@ export type Edge = string;
 /** A fixed size, or the name of one that is known when the graph runs. */
 export type Dim = number | string;
 /** Whole numbers are ONNX ints; floats are marked, so that 1.0 is not taken for 1. */
-export type Attribute = number | readonly number[] | { readonly float: number };
+export type Attribute = number | readonly number[] | { readonly float: number } | { readonly graph: GraphMessage };
 
 export interface ExternalData {
   /** File name inside the weights folder. */
@@ -33,7 +34,10 @@ const MOST_INSIDE = 2 ** 31 - 2 ** 24;
 
 /** Writes an ONNX model op by op. Each method adds to the graph and returns the edge to use further on. */
 export class OnnxBuilder {
-  private readonly nodes: NodeMessage[] = [];
+  /** Of the graph, or of the loop's body that is being written. */
+  private nodes: NodeMessage[] = [];
+  /** Of the body that is being written: names are unique across all of them. */
+  private scope = '';
   private readonly initializers: TensorMessage[] = [];
   private readonly inputs: ValueInfoMessage[] = [];
   private readonly outputs: ValueInfoMessage[] = [];
@@ -122,8 +126,46 @@ export class OnnxBuilder {
     this.node(MICROSOFT, opType, inputs, outputs, attributes);
   }
 
+  /**
+   * Runs `body` `trips` times (int64, a scalar). `state` goes in and what the body makes of it into the next turn; the last
+   * is returned, followed by the `collected` of all turns, each stacked along a new first axis. `turn` counts from 0. The
+   * body may use any edge from outside of it.
+   */
+  loop(
+    trips: Edge,
+    state: readonly Edge[],
+    body: (turn: Edge, ...state: readonly Edge[]) => LoopTurn,
+  ): readonly Edge[] {
+    const { nodes, scope } = this;
+    this.scope = `${scope}${nodes.length}.`;
+    this.nodes = [];
+    const [turn, goOn] = [this.freshName('turn'), this.freshName('go_on')];
+    const before = state.map((_, index) => this.freshName(`state${index}`));
+    const { state: after, collected = [] } = body(turn, ...before);
+    const always = this.op('Identity', [goOn]);
+    const graph: GraphMessage = {
+      name: this.freshName('body'),
+      node: this.nodes,
+      initializer: [],
+      input: [
+        valueInfo(turn, 'int64', []),
+        valueInfo(goOn, 'bool', []),
+        ...before.map((edge) => valueInfo(edge, 'float32', undefined)),
+      ],
+      output: [
+        valueInfo(always, 'bool', []),
+        ...[...after, ...collected].map((edge) => valueInfo(edge, 'float32', undefined)),
+      ],
+    };
+    this.scope = scope;
+    this.nodes = nodes;
+    const outputs = [...after, ...collected].map((_, index) => this.freshName(`loop${index}`));
+    this.node('', 'Loop', [trips, '', ...state], outputs, { body: { graph } });
+    return outputs;
+  }
+
   freshName(prefix: string): Edge {
-    return `${prefix}_${this.nodes.length}`;
+    return `${prefix}_${this.scope}${this.nodes.length}`;
   }
 
   /** @throws RxllmError `RXLLM_MODEL_UNSUPPORTED` when more bytes lie inside the model than its format can hold */
@@ -168,12 +210,19 @@ export class OnnxBuilder {
     attributes: Readonly<Record<string, Attribute>>,
   ): void {
     const attribute = Object.entries(attributes).map(([name, value]) => attributeMessage(name, value));
-    this.nodes.push({ domain, opType, input, output, name: `${opType}_${this.nodes.length}`, attribute });
+    this.nodes.push({ domain, opType, input, output, name: `${opType}_${this.scope}${this.nodes.length}`, attribute });
   }
+}
+
+/** What one turn of a loop makes; float32. */
+export interface LoopTurn {
+  readonly state: readonly Edge[];
+  readonly collected?: readonly Edge[];
 }
 
 function attributeMessage(name: string, value: Attribute): AttributeMessage {
   if (typeof value === 'number') return { name, type: ATTRIBUTE_TYPE.int, i: value };
+  if ('graph' in value) return { name, type: ATTRIBUTE_TYPE.graph, g: value.graph };
   if ('float' in value) return { name, type: ATTRIBUTE_TYPE.float, f: value.float };
   return { name, type: ATTRIBUTE_TYPE.ints, ints: value };
 }

@@ -38,6 +38,7 @@ const root = protobuf.Root.fromJSON({
         name: { type: 'string', id: 1 },
         f: { type: 'float', id: 2 },
         i: { type: 'int64', id: 3 },
+        g: { type: 'GraphProto', id: 6 },
         ints: { rule: 'repeated', type: 'int64', id: 8 },
         type: { type: 'int32', id: 20 },
       },
@@ -83,7 +84,7 @@ export const ONNX_DTYPE = {
 export type OnnxDtype = keyof typeof ONNX_DTYPE;
 
 /** `AttributeProto.AttributeType`. */
-export const ATTRIBUTE_TYPE = { float: 1, int: 2, ints: 7 } as const;
+export const ATTRIBUTE_TYPE = { float: 1, int: 2, graph: 5, ints: 7 } as const;
 
 /** `TensorProto.DataLocation`. */
 export const EXTERNAL_DATA = 1;
@@ -93,6 +94,7 @@ export interface AttributeMessage {
   readonly type: number;
   readonly f?: number;
   readonly i?: number;
+  readonly g?: GraphMessage;
   readonly ints?: readonly number[];
 }
 export interface NodeMessage {
@@ -124,13 +126,14 @@ export interface ModelMessage {
   readonly irVersion: number;
   readonly producerName: string;
   readonly opsetImport: readonly { readonly domain: string; readonly version: number }[];
-  readonly graph: {
-    readonly name: string;
-    readonly node: readonly NodeMessage[];
-    readonly initializer: readonly TensorMessage[];
-    readonly input: readonly ValueInfoMessage[];
-    readonly output: readonly ValueInfoMessage[];
-  };
+  readonly graph: GraphMessage;
+}
+export interface GraphMessage {
+  readonly name: string;
+  readonly node: readonly NodeMessage[];
+  readonly initializer: readonly TensorMessage[];
+  readonly input: readonly ValueInfoMessage[];
+  readonly output: readonly ValueInfoMessage[];
 }
 
 const ModelProto = root.lookupType('ModelProto');

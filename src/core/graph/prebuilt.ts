@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ModelSlot } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
 import { noCacheAttention } from './attention-none.ts';
+import { scoreMatrix } from './grouped-attention.ts';
 import { llamaGraph, type ModelWeights } from './llama-graph.ts';
 
 /** Stands beside the safetensors, which it points into. */
@@ -10,7 +11,7 @@ export const PREBUILT_FILE = 'model.onnx';
 
 /** The graph that `prebuilt` reads: fixed, without a cache, the same bytes for the same folder. */
 export function exportGraph(model: ModelWeights): Uint8Array {
-  return llamaGraph(model, noCacheAttention, 'returned');
+  return llamaGraph(model, noCacheAttention(scoreMatrix), 'returned');
 }
 
 /**

@@ -18,7 +18,7 @@ export function autoRuntime({ onFallback = warn, check = selfCheck, ...options }
     const reason = await reasonAgainst(check);
     if (reason === undefined) return native(options)(graph, model, pool);
     onFallback(reason);
-    const { spin: _, ...stockOptions } = options;
+    const { spin: _, arena: __, ...stockOptions } = options;
     return described(await stock(stockOptions)(graph, model, pool), `fallback: ${reason}`);
   };
 }

@@ -17,6 +17,19 @@ export interface NativeOptions {
   readonly threads?: number;
   /** Idle threads wait actively for a moment: a third faster in decode. Default true; `RXLLM_SPIN=0` turns it off. */
   readonly spin?: boolean;
+  /** Memory of a pass is kept for the next: faster, and the process never shrinks. Default true. */
+  readonly arena?: boolean;
+  /** ONNX Runtime times each of its ops, which takes time itself. */
+  readonly profiling?: OpProfiling;
+}
+
+export interface OpProfiling {
+  /** What the path of the profile's file begins with. */
+  readonly prefix: string;
+  /** A run begins. A forward pass is one run, or several where its rows are far apart in memory. */
+  onRun(): void;
+  /** The runner is disposed, and the events of all runs are in this file. */
+  onEnd(file: string): void;
 }
 
 /**
@@ -33,9 +46,11 @@ export function native(options: NativeOptions = {}): ConfigRuntime {
     const session = api.createSession(graph.author('in-place'), {
       threads,
       spin: maySpin(options.spin),
+      arena: options.arena ?? true,
       weightsDirectory: graph.weightsDirectory,
+      ...(options.profiling && { profilePrefix: options.profiling.prefix }),
     });
-    return new NativeRunner(api, session, model.config, pool, parts, threads);
+    return new NativeRunner(api, session, model.config, pool, parts, threads, options.profiling);
   };
 }
 
@@ -63,6 +78,7 @@ class NativeRunner implements ModelRunner {
   private readonly cacheTensors = new Map<string, readonly Handle[]>();
   /** Contiguous: tokens computed a slot. */
   private readonly lengths: number[];
+  private readonly profiling: OpProfiling | undefined;
   /** All shapes share it, since only the last pass's logits are valid. */
   private logits = new Float32Array(0);
 
@@ -73,12 +89,14 @@ class NativeRunner implements ModelRunner {
     pool: KvPool,
     parts: readonly PoolPart[],
     threads: number,
+    profiling?: OpProfiling,
   ) {
     this.api = api;
     this.session = session;
     this.config = config;
     this.pool = pool;
     this.parts = parts;
+    this.profiling = profiling;
     this.lengths = Array(pool.layout === 'contiguous' ? pool.blocks : 0).fill(0);
     this.shapes = new LruCache(KEPT_SHAPES, (shape) => this.release(shape));
     this.description = `native onnxruntime ${api.version}, ${threads} thread${threads === 1 ? '' : 's'}`;
@@ -104,6 +122,7 @@ class NativeRunner implements ModelRunner {
       this.shapes.clear();
       for (const tensors of this.cacheTensors.values()) for (const tensor of tensors) this.api.releaseTensor(tensor);
       this.cacheTensors.clear();
+      this.profiling?.onEnd(this.api.endProfiling(this.session));
       this.api.releaseSession(this.session);
       this.parts = [];
     });
@@ -145,6 +164,7 @@ class NativeRunner implements ModelRunner {
     );
     bound.inputs.fill(batch);
     const { api, session } = this;
+    this.profiling?.onRun();
     const start = performance.now();
     if (bound.pace.isShort) {
       api.run(session, bound.binding);

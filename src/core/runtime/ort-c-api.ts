@@ -1,5 +1,6 @@
 import koffi from 'koffi';
 import { RxllmError } from '../errors.ts';
+import { type Call, loadOrtFunctions, type OrtFunctions } from './ort-functions.ts';
 import { ortLibraryPath } from './ort-library.ts';
 import { maySpin, threadCount } from './thread-count.ts';
 
@@ -13,60 +14,22 @@ export type TensorData = Float32Array | Int32Array;
 export type TensorDtype = 'float32' | 'int32' | 'int64';
 
 const ELEMENT_TYPE: Record<TensorDtype, number> = { float32: 1, int32: 6, int64: 7 };
-/** ONNX Runtime's kernels outgrow koffi's default of 128 KiB for asynchronous calls. */
-const STACK_BYTES = 8 << 20;
-const API_VERSION = 17;
 /** Errors come back as statuses; they need not be printed as well. */
 const LOG_FATAL_ONLY = 4;
 const OPTIMIZE_ALL = 99;
 const ARENA_ALLOCATOR = 1;
 const MEMORY_DEFAULT = 0;
 
-const POINTER = 'void *';
-const OUT = koffi.out('void **');
-
-/** Place in `OrtApi` (a struct of function pointers that only ever grows at its end), result, arguments. */
-const FUNCTIONS = {
-  GetErrorMessage: [2, 'str', [POINTER]],
-  CreateSessionFromArray: [8, POINTER, [POINTER, POINTER, 'size_t', POINTER, OUT]],
-  CreateSessionOptions: [10, POINTER, [OUT]],
-  SetSessionLogSeverityLevel: [22, POINTER, [POINTER, 'int']],
-  SetSessionGraphOptimizationLevel: [23, POINTER, [POINTER, 'int']],
-  SetIntraOpNumThreads: [24, POINTER, [POINTER, 'int']],
-  CreateTensorWithDataAsOrtValue: [49, POINTER, [POINTER, POINTER, 'size_t', 'int64_t *', 'size_t', 'int', OUT]],
-  CreateCpuMemoryInfo: [69, POINTER, ['int', 'int', OUT]],
-  ReleaseStatus: [93, 'void', [POINTER]],
-  ReleaseSession: [95, 'void', [POINTER]],
-  ReleaseValue: [96, 'void', [POINTER]],
-  ReleaseSessionOptions: [100, 'void', [POINTER]],
-  CreateEnvWithGlobalThreadPools: [119, POINTER, ['int', 'str', POINTER, OUT]],
-  DisablePerSessionThreads: [120, POINTER, [POINTER]],
-  CreateThreadingOptions: [121, POINTER, [OUT]],
-  ReleaseThreadingOptions: [122, 'void', [POINTER]],
-  AddSessionConfigEntry: [130, POINTER, [POINTER, 'str', 'str']],
-  RunWithBinding: [133, POINTER, [POINTER, POINTER, POINTER]],
-  CreateIoBinding: [134, POINTER, [POINTER, OUT]],
-  ReleaseIoBinding: [135, 'void', [POINTER]],
-  BindInput: [136, POINTER, [POINTER, 'str', POINTER]],
-  BindOutput: [137, POINTER, [POINTER, 'str', POINTER]],
-  SetGlobalIntraOpNumThreads: [147, POINTER, [POINTER, 'int']],
-  SetGlobalSpinControl: [149, POINTER, [POINTER, 'int']],
-} as const satisfies Record<string, readonly [number, string, readonly (string | typeof OUT)[]]>;
-const API_LENGTH = 150;
-
-interface Call {
-  (...args: unknown[]): unknown;
-  /** On one of libuv's threads; the callback comes back on this one. */
-  async(...args: unknown[]): void;
-}
-type Functions = Record<keyof typeof FUNCTIONS, Call>;
-
 export interface SessionOptions {
   readonly threads: number;
   /** Whether idle threads of the pool spin for a moment, which is faster, or sleep at once. */
   readonly spin: boolean;
+  /** Default true: memory of a pass is kept for the next, in regions of powers of two. Without, it goes back at once. */
+  readonly arena?: boolean;
   /** What external data in the model is relative to. */
   readonly weightsDirectory: string;
+  /** The session writes a profile, as `endProfiling` says, into a file whose path begins like this. */
+  readonly profilePrefix?: string;
 }
 
 /** The part of ONNX Runtime's C API that a runner needs. There is one for the process (`ortCApi`). */
@@ -80,28 +43,14 @@ export class OrtCApi {
    */
   private readonly sharedThreads = { threads: threadCount(undefined), spin: maySpin(undefined) };
   private hasSharedThreads = true;
-  private readonly f: Functions;
+  private readonly f: OrtFunctions;
   private readonly env: Handle;
   private readonly memory: Handle;
 
   constructor(path: string) {
-    const settings = koffi.config();
-    // koffi refuses a change once any library is loaded through it, even one that changes nothing.
-    if ((settings.async_stack_size ?? 0) < STACK_BYTES) {
-      koffi.config({ ...settings, sync_stack_size: STACK_BYTES, async_stack_size: STACK_BYTES });
-    }
-    const library = koffi.load(path);
-    keepLoaded.push(library);
-    const base = koffi.decode(library.func('void *OrtGetApiBase()')(), koffi.array('void *', 2)) as [Handle, Handle];
-    this.version = koffi.decode(base[1], koffi.proto('str', []))() as string;
-    const api = koffi.decode(base[0], koffi.proto(POINTER, ['uint32_t']))(API_VERSION) as Handle | null;
-    if (api === null) throw new Error(`ONNX Runtime ${this.version} does not offer version ${API_VERSION} of its API`);
-    const table = koffi.decode(api, koffi.array('void *', API_LENGTH)) as Handle[];
-    const decoded = Object.entries(FUNCTIONS).map(([name, [index, result, args]]) => [
-      name,
-      koffi.decode(table[index], koffi.proto(result, [...args])),
-    ]);
-    this.f = Object.fromEntries(decoded) as Functions;
+    const { version, functions } = loadOrtFunctions(path);
+    this.version = version;
+    this.f = functions;
     this.env = this.createEnvironment();
     this.memory = this.create(this.f.CreateCpuMemoryInfo, ARENA_ALLOCATOR, MEMORY_DEFAULT);
   }
@@ -170,6 +119,15 @@ export class OrtCApi {
     });
   }
 
+  /** Of a session with a profile: closes its file, a JSON array of events (Chrome's trace format), and gives its path. */
+  endProfiling(session: Handle): string {
+    const allocator = this.create(this.f.GetAllocatorWithDefaultOptions);
+    const name = this.create(this.f.SessionEndProfiling, session, allocator);
+    const path = koffi.decode(name, 'char', -1) as string;
+    this.check(this.f.AllocatorFree(allocator, name));
+    return path;
+  }
+
   releaseSession(session: Handle): void {
     this.f.ReleaseSession(session);
     this.live.sessions -= 1;
@@ -199,15 +157,17 @@ export class OrtCApi {
 
   private createSessionOver(pool: 'shared' | 'own', model: Uint8Array, settings: SessionOptions): Handle {
     const { f } = this;
-    const { threads, spin, weightsDirectory } = settings;
+    const { threads, spin, arena = true, weightsDirectory, profilePrefix } = settings;
     const options = this.create(f.CreateSessionOptions);
     try {
       this.check(f.SetSessionLogSeverityLevel(options, LOG_FATAL_ONLY));
       this.check(f.SetSessionGraphOptimizationLevel(options, OPTIMIZE_ALL));
       this.check(pool === 'shared' ? f.DisablePerSessionThreads(options) : f.SetIntraOpNumThreads(options, threads));
+      if (!arena) this.check(f.DisableCpuMemArena(options));
       this.check(f.AddSessionConfigEntry(options, 'session.intra_op.allow_spinning', spin ? '1' : '0'));
       const folderKey = 'session.model_external_initializers_file_folder_path';
       this.check(f.AddSessionConfigEntry(options, folderKey, weightsDirectory));
+      if (profilePrefix !== undefined) this.check(f.EnableProfiling(options, profilePrefix));
       const session = this.create(f.CreateSessionFromArray, this.env, model, model.byteLength, options);
       this.live.sessions += 1;
       return session;
@@ -230,9 +190,6 @@ export class OrtCApi {
     throw new RxllmError('RXLLM_RUNTIME_FAILED', `ONNX Runtime: ${message}`);
   }
 }
-
-/** A library whose handle is collected is unmapped, and the next call into it crashes. */
-const keepLoaded: unknown[] = [];
 
 let shared: OrtCApi | undefined;
 

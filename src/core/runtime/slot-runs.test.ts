@@ -43,6 +43,16 @@ describe('slotRuns', () => {
     ]);
   });
 
+  it('carries rows without tokens along as dummies, but never alone', () => {
+    const lengths = [2, 5, 3, 4];
+    const batch = { ...batchOf([row(0, 0, []), row(1, 5, [7]), row(3, 0, [])]), logitsAt: [1] };
+    expect(slotRuns(batch, lengths, SLOT_SIZE)).toMatchObject([
+      { firstSlot: 0, rows: 4, ids: [[0], [7], [0], [0]], positions: [2, 5, 3, 4], logitsAt: [1], logitsRows: [0] },
+    ]);
+    expect(lengths).toEqual([2, 6, 3, 4]);
+    expect(slotRuns(batchOf([row(0, 0, [])]), lengths, SLOT_SIZE)).toEqual([]);
+  });
+
   it('rewrites the last position of a full slot, never past it', () => {
     const lengths = [2, SLOT_SIZE, 2];
     const [run] = slotRuns(batchOf([row(0, 2, [1]), row(2, 2, [2])]), lengths, SLOT_SIZE);

@@ -20,7 +20,7 @@ const DUMMY: readonly TokenId[] = [0];
  * Cuts a batch into runs that GroupQueryAttention takes over contiguous memory: a row of several tokens runs alone at
  * its slot, and rows of one token run together over the span of their slots.
  *
- * A slot in such a span that has no row gets a dummy token, and it may hold a sequence that is paused or in prefill.
+ * A slot in such a span that has no row, or a row without tokens, gets a dummy token, and it may hold a sequence that is paused or in prefill.
  * Invariant: a dummy writes at `lengths[slot]`, one past everything the slot's sequence has computed, so no key that is
  * still needed is lost; and the sequence's own next pass writes that position before anything reads it, since a pass
  * starts at or before it. Of a full slot the last position is rewritten: its sequence could only run again from there or
@@ -31,12 +31,13 @@ const DUMMY: readonly TokenId[] = [0];
 export function slotRuns(batch: ForwardBatch, lengths: number[], slotSize: number): SlotRun[] {
   const slotOf = (row: number) => batch.blockTables[row]![0]!;
   const runs: SlotRun[] = [];
+  /** Rows of one token, and those of none: padding, which makes a span wider. */
   const single: number[] = [];
   for (let row = 0; row < batch.rows; row++) {
     const { length } = batch.ids[row]!;
-    if (length === 0) continue;
     if (length > 1) runs.push(rowRun(batch, row, slotSize));
     else single.push(row);
+    if (length === 0) continue;
     // Before the spans are made: their dummies come after what the rows above have written.
     lengths[slotOf(row)] = batch.positions[row]! + length;
   }
@@ -44,7 +45,8 @@ export function slotRuns(batch: ForwardBatch, lengths: number[], slotSize: numbe
   for (let from = 0; from < single.length; ) {
     let to = from + 1;
     while (to < single.length && slotOf(single[to]!) - slotOf(single[to - 1]!) <= LONGEST_GAP + 1) to++;
-    runs.push(spanRun(batch, single.slice(from, to), lengths, slotSize));
+    const span = single.slice(from, to);
+    if (span.some((row) => batch.ids[row]!.length > 0)) runs.push(spanRun(batch, span, lengths, slotSize));
     from = to;
   }
   return runs;
@@ -81,7 +83,7 @@ function rowRun(batch: ForwardBatch, row: number, slotSize: number): SlotRun {
   };
 }
 
-/** `rowsBySlot`: rows of one token, in ascending order of their slots. */
+/** `rowsBySlot`: rows of one token or none, in ascending order of their slots. */
 function spanRun(
   batch: ForwardBatch,
   rowsBySlot: readonly number[],
@@ -95,6 +97,7 @@ function spanRun(
   const positions = Array.from({ length: rows }, (_, i) => Math.min(lengths[firstSlot + i]!, slotSize - 1));
   const spanRowOf = new Map<number, number>();
   for (const row of rowsBySlot) {
+    if (batch.ids[row]!.length === 0) continue;
     const spanRow = slotOf(row) - firstSlot;
     spanRowOf.set(row, spanRow);
     ids[spanRow] = batch.ids[row]!;

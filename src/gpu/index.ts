@@ -1,0 +1,11 @@
+export { problemError, relativeError } from './compare.ts';
+export { Gpu, type TypedArray } from './gpu.ts';
+export type { Dispatch, Kernel } from './kernel.ts';
+export * from './kernels/index.ts';
+export { type MeasureOptions, measure, type Timing } from './measure.ts';
+export { type GpuOptions, gpuOrReason, openGpu } from './open-gpu.ts';
+export * from './problems.ts';
+export { randomFloats } from './random-data.ts';
+export * from './reference.ts';
+export * from './solution.ts';
+export * from './solutions.ts';

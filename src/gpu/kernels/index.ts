@@ -1,0 +1,17 @@
+export { attentionScores, attentionValues, type HeadRange } from './attention-naive.ts';
+export type { AttentionShape } from './attention-shape.ts';
+export { copy } from './copy.ts';
+export { type FlashTile, flashAttention } from './flash-attention.ts';
+export { type GemmShape, naiveGemm } from './gemm-naive.ts';
+export { type RegisterTile, registerGemm } from './gemm-register.ts';
+export { tiledGemm } from './gemm-tiled.ts';
+export { type Int4GemvTile, int4Gemv } from './int4-gemv.ts';
+export { naiveInt4Gemv } from './int4-gemv-naive.ts';
+export { type Int4Shape, int4Shape, int4Words, paddedToBlocks } from './int4-shape.ts';
+export { lanesFor, type PagedTile, pagedAttention } from './paged-attention.ts';
+export { pagedMerge } from './paged-merge.ts';
+export { type PagedShape, partialBytes, partitionsOf } from './paged-shape.ts';
+export { onlineSoftmax } from './softmax-online.ts';
+export { onlineSoftmaxVec4 } from './softmax-online-vec4.ts';
+export type { SoftmaxShape } from './softmax-shape.ts';
+export { threePassSoftmax } from './softmax-three-pass.ts';

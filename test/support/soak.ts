@@ -1,0 +1,73 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { SoakReport, SoakServerOptions } from './soak-server.ts';
+
+const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
+
+/** A forked process of TypeScript, and the next thing that it tells. */
+export class Forked {
+  readonly process: ChildProcess;
+  readonly exited: Promise<number | null>;
+
+  constructor(file: string, args: readonly string[]) {
+    this.process = fork(here(file), args, { execArgv: ['--import', 'tsx'] });
+    this.exited = new Promise((resolve) => this.process.once('exit', resolve));
+  }
+
+  async next<T>(): Promise<T> {
+    const ended = this.exited.then((code) => Promise.reject(new Error(`the process ended with ${code}`)));
+    const [message] = (await Promise.race([once(this.process, 'message'), ended])) as [T];
+    return message;
+  }
+
+  ask<T>(question: object = {}): Promise<T> {
+    this.process.send(question);
+    return this.next<T>();
+  }
+}
+
+export interface SoakServer {
+  readonly address: string;
+  report(): Promise<SoakReport>;
+  /** Sends SIGTERM. */
+  terminate(): Promise<{
+    readonly code: number | null;
+    readonly ms: number;
+    /** Objects of ONNX Runtime that were not released, by their kind. */
+    readonly left: Readonly<Record<string, number>>;
+  }>;
+}
+
+export async function soakServer(options: SoakServerOptions): Promise<SoakServer> {
+  const forked = new Forked('soak-server.ts', [JSON.stringify(options)]);
+  const { address } = await forked.next<{ address: string }>();
+  return {
+    address,
+    report: () => forked.ask<SoakReport>(),
+    terminate: async () => {
+      const start = performance.now();
+      forked.process.kill('SIGTERM');
+      const { left } = await forked.next<{ left: Record<string, number> }>();
+      return { left, code: await forked.exited, ms: performance.now() - start };
+    },
+  };
+}
+
+/** By how much resident memory has risen over the last half of the samples, as a share: its last quarter against the one before. */
+export function riseOverLastHalf(samples: readonly number[]): number {
+  const quarter = Math.floor(samples.length / 4);
+  const median = (of: readonly number[]) => of.toSorted((a, b) => a - b)[of.length >> 1]!;
+  return median(samples.slice(-quarter)) / median(samples.slice(-2 * quarter, -quarter)) - 1;
+}
+
+/** The figures in a line, for the log of a long run. */
+export function described({ delay, resident }: SoakReport): string {
+  const [p50, p99, max] = [delay.p50, delay.p99, delay.max].map((ms) => ms.toFixed(1));
+  const mebibytes = (at: number) => Math.round((resident.at(at) ?? 0) / 2 ** 20);
+  const rise = (100 * riseOverLastHalf(resident)).toFixed(2);
+  return (
+    `event-loop delay p50 ${p50}, p99 ${p99}, max ${max} ms; resident ${mebibytes(resident.length >> 1)} MiB at half ` +
+    `time, ${mebibytes(-1)} at the end, rise of the last quarter ${rise}%`
+  );
+}
