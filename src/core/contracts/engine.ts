@@ -34,7 +34,7 @@ export interface Engine {
    * cancels it too. What throws in the `next` of a subscriber does not, for RxJS catches it there: each throw is reported
    * as an uncaught exception (`config.onUnhandledError`), and the stream goes on. Errors
    * with `RXLLM_INVALID_REQUEST`, `RXLLM_CONTEXT_LENGTH_EXCEEDED`, `RXLLM_CHAT_TEMPLATE_MISSING`,
-   * `RXLLM_CHAT_TEMPLATE_FAILED`, `RXLLM_QUEUE_FULL`, `RXLLM_ENGINE_CLOSED`, and `RXLLM_RUNTIME_FAILED` once it runs.
+   * `RXLLM_CHAT_TEMPLATE_FAILED`, `RXLLM_GRAMMAR_INVALID`, `RXLLM_GRAMMAR_TOO_LARGE`, `RXLLM_QUEUE_FULL`, `RXLLM_ENGINE_CLOSED`, and `RXLLM_RUNTIME_FAILED` once it runs.
    */
   stream(request: GenerateRequest): Observable<TokenEvent>;
   /** `maxNewTokens` wins over `params.maxTokens`. An aborted signal rejects with its reason, an `AbortError`. */
