@@ -64,7 +64,12 @@ export async function timelineOf(recipe: StagedRecipe, arrivals: readonly Arriva
       steps += 1;
     });
 
-  const engine = await createEngine(observe(recipe, watch), await loadModel(args.model), { maxNumSeqs: ROWS });
+  const model = await loadModel(args.model);
+  // The first request of a process takes so long that those beside it would come a step later.
+  const warm = await createEngine(recipe, model, { maxNumSeqs: ROWS });
+  await warm.generate([300], 2);
+  await warm.close();
+  const engine = await createEngine(observe(recipe, watch), model, { maxNumSeqs: ROWS });
   let arrived = 0;
   await new Promise<void>((resolve, reject) => {
     let ended = 0;
