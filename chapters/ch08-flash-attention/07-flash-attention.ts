@@ -47,7 +47,7 @@ const shapes = onGpu(
   ],
   [
     { tokens: 1, heads: 1, kvHeads: 1, headDim: 16 },
-    { tokens: 75, heads: 4, kvHeads: 2, headDim: 32 },
+    { tokens: 75, heads: 4, kvHeads: 2, headDim: 16 },
   ],
 );
 const tile = onGpu(gpu, TILE, { queryTile: 16, keyTile: 16, threadQueries: 4 });

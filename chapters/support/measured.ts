@@ -15,11 +15,15 @@ export function writeMeasured(script: string, markdown: string): void {
   const body = `${markdown}\n\n${provenance(script)}`;
   console.log(`\n${body}`);
   if (args.quick) return;
-  const readme = new URL('README.md', script);
-  const text = readFileSync(readme, 'utf8');
+  putMeasured(new URL('README.md', script), body);
+}
+
+/** Puts `body` between the markers of a Markdown file. @throws Error where it has none */
+export function putMeasured(file: URL, body: string): void {
+  const text = readFileSync(file, 'utf8');
   const [from, to] = [text.indexOf(START), text.indexOf(END)];
-  if (from < 0 || to < from) throw new Error(`${fileURLToPath(readme)} has no ${START} … ${END} to write between`);
-  writeFileSync(readme, `${text.slice(0, from)}${START}\n\n${body}\n\n${text.slice(to)}`);
+  if (from < 0 || to < from) throw new Error(`${fileURLToPath(file)} has no ${START} … ${END} to write between`);
+  writeFileSync(file, `${text.slice(0, from)}${START}\n\n${body}\n\n${text.slice(to)}`);
 }
 
 function provenance(script: string): string {
