@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { putMeasured } from '../../chapters/support/measured.ts';
+import { putMeasured } from '../../chapters/support/put-measured.ts';
 import { markdownTable } from '../../chapters/support/table.ts';
 import type { Result } from './results.ts';
 

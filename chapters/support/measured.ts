@@ -1,11 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { environment } from 'rxllm/bench';
 import { args } from './args.ts';
-
-const START = '<!-- measured:start -->';
-const END = '<!-- measured:end -->';
+import { putMeasured } from './put-measured.ts';
 
 /**
  * Prints what was measured and, but in quick mode, puts it between the markers of the README beside the script (its
@@ -16,14 +13,6 @@ export function writeMeasured(script: string, markdown: string): void {
   console.log(`\n${body}`);
   if (args.quick) return;
   putMeasured(new URL('README.md', script), body);
-}
-
-/** Puts `body` between the markers of a Markdown file. @throws Error where it has none */
-export function putMeasured(file: URL, body: string): void {
-  const text = readFileSync(file, 'utf8');
-  const [from, to] = [text.indexOf(START), text.indexOf(END)];
-  if (from < 0 || to < from) throw new Error(`${fileURLToPath(file)} has no ${START} … ${END} to write between`);
-  writeFileSync(file, `${text.slice(0, from)}${START}\n\n${body}\n\n${text.slice(to)}`);
 }
 
 function provenance(script: string): string {
