@@ -32,6 +32,7 @@ const endlessMemory: KvAllocator = {
   prefixCache: { queries: 0, hits: 0 },
   cachedTokens: () => 0,
   publish: () => {},
+  snapshot: () => ({ tables: new Map(), cached: [] }),
   checkInvariants: () => {},
 };
 
@@ -60,10 +61,11 @@ const recipe: StagedRecipe = swap(kvCache, {
   sample: sameToken,
 });
 
-/** The engine with its 8 readers, and what makes it take a step. */
-async function stepper(of: StagedRecipe): Promise<() => void> {
+/** The engine with its 8 readers and those who watch it, and what makes it take a step. */
+async function stepper(of: StagedRecipe, watchers = 0): Promise<() => void> {
   const go$ = new Subject<void>();
   const engine = await createEngine(of, { ...toyModel, config }, { betweenSteps: () => go$.pipe(take(1)) });
+  for (let i = 0; i < watchers; i++) engine.watch(100).subscribe();
   let tokens = 0;
   for (let i = 0; i < ROWS; i++) {
     engine.stream({ prompt: 'abc', params: { maxTokens: config.maxPositions } }).subscribe((event) => {
@@ -80,8 +82,9 @@ async function stepper(of: StagedRecipe): Promise<() => void> {
 const { observer, stages } = profile();
 const bare = await stepper(recipe);
 const profiled = await stepper(observe(recipe, observer));
+const watched = await stepper(recipe, 1);
 const bench = new Bench({ time: 2000, warmupTime: 500 });
-bench.add('step, 8 rows', bare).add('step, 8 rows, with profile()', profiled);
+bench.add('step, 8 rows', bare).add('step, 8 rows, with profile()', profiled).add('step, 8 rows, watched', watched);
 await bench.run();
 console.table(bench.table());
 console.log('own time by stage, µs a step');

@@ -57,7 +57,7 @@ for (const shape of shapes) {
   const problem = attentionProblem(shape, 1);
   // Two products for each query and the keys up to it.
   const work = { unit: 'FLOP', amount: 2 * tokens * (tokens + 1) * heads * headDim } as const;
-  await runAndCheck(gpu, 'naive, three kernels', problem, naiveAttention(shape, 16), { work });
+  await runAndCheck(gpu, 'naive, three kernels', problem, naiveAttention(shape, 8), { work });
   await runAndCheck(gpu, 'flash', problem, byKernel(flashAttention({ ...shape, ...tile })), { work });
 }
 gpu.close();

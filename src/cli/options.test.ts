@@ -34,7 +34,9 @@ describe('a wrong option exits 2 with the option, the value and what is allowed'
     [[...generate, '--engine', 'warp'], '--engine', "'warp'", 'kv-cache'],
     [[...generate, '--model', 'no/such/model'], '--model', "'no/such/model'", 'config.json'],
     [['serve', '--port', '65536'], '--port', "'65536'", 'a whole number from 0 to 65535'],
-    [['serve', '--api-key', ' '], '--api-key', "' '", 'not empty'],
+    [['serve', '--api-key', ' '], '--api-key', "' '", 'printable ASCII'],
+    [['serve', '--cors-origin', 'a.example'], '--cors-origin', "'a.example'", 'https://example.com'],
+    [['serve', '--log-level', 'loud'], '--log-level', "'loud'", 'debug, info'],
     [['serve', '--kv-cache-memory', '0'], '--kv-cache-memory', "'0'", 'a whole number of at least 1'],
     [['serve', '--grace', '-1'], '--grace', "'-1'", 'a number from 0 to 3600'],
   ])('%j', async (args, option, value, allowed) => {

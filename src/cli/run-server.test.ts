@@ -55,6 +55,7 @@ it('opens the port, loads, serves, and on a signal lets the running request fini
     'fake',
     'scripted',
     '100 blocks of 16 tokens: 1600 tokens',
+    `${url} in a browser`,
     `curl -N ${url}/v1/chat`,
   ])
     expect(welcome).toContain(part);

@@ -96,10 +96,11 @@ function welcome({ name, description, pool, model, options }: Engine, address: s
   memory   ${memory(pool)}
 
 Try it:
+  ${address} in a browser is a playground: chat, and watch the engine at work
   curl -N ${address}/v1/chat/completions -H 'Content-Type: application/json'${key} -d '${body}'
 
 Or point any OpenAI client at ${address}/v1. There are also POST /v1/completions, /tokenize and /detokenize,
-GET /v1/models, /health and /metrics, PUT /admin/engine to swap the engine while it runs, and many token streams on
-one WebSocket at ${address.replace('http', 'ws')}/v1/stream.
+GET /v1/models, /health and /metrics, PUT /admin/engine to swap the engine while it runs, GET /admin/observe to see its
+steps, and many token streams on one WebSocket at ${address.replace('http', 'ws')}/v1/stream.
 Ctrl-C stops the server.`;
 }

@@ -24,7 +24,8 @@ export async function createEngine(recipe: Recipe, model: Model, given: Partial<
   const kv = (recipe.kind === 'staged' ? recipe.kv : noCache())(model, options);
   const runner = await recipe.runtime(recipe.model(model, kv.pool.layout), model, kv.pool);
   const context: EngineContext = { options, model, runner, kv, waiting: [], running: [], owned: [] };
-  const { stream, stats$, stop } = recipe.kind === 'staged' ? runStages(recipe, context) : runBox(recipe, context);
+  const { stream, stats$, watch, stop } =
+    recipe.kind === 'staged' ? runStages(recipe, context) : runBox(recipe, context);
   try {
     await Promise.all(context.owned);
   } catch (error) {
@@ -61,6 +62,7 @@ export async function createEngine(recipe: Recipe, model: Model, given: Partial<
         ? Promise.resolve([])
         : firstValueFrom(forkJoin(prompts.map((prompt) => result$(prompt, maxNewTokens, params)))),
     stats$,
+    watch,
     close: () => {
       closing ??= close();
       return closing;

@@ -1,4 +1,4 @@
-import { concatMap, EMPTY, Observable, of, Subject, type Subscriber, Subscription, take } from 'rxjs';
+import { concatMap, EMPTY, ignoreElements, Observable, of, Subject, type Subscriber, Subscription, take } from 'rxjs';
 import type {
   EngineContext,
   EngineStats,
@@ -93,6 +93,7 @@ export function runBox(recipe: OpaqueRecipe, context: EngineContext): RunningEng
   return {
     stream,
     stats$,
+    watch: () => stats$.pipe(ignoreElements()),
     stop: async () => {
       closed = true;
       for (const job of [...jobs]) finish(job, ABORTED);

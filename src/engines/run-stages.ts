@@ -1,5 +1,6 @@
 import { firstValueFrom, Subject, share } from 'rxjs';
 import type { EngineContext, Settled, StagedRecipe } from '../core/contracts/index.ts';
+import { toFrames } from './frames.ts';
 import { createLoop } from './loop.ts';
 import { createRequests } from './requests.ts';
 import type { RunningEngine } from './running-engine.ts';
@@ -17,6 +18,7 @@ export function runStages(recipe: StagedRecipe, context: EngineContext): Running
   return {
     stream: requests.stream,
     stats$: settled$.pipe(toStats(context), share()),
+    watch: (everyMs) => settled$.pipe(toFrames(context, everyMs)),
     stop: async () => {
       requests.close();
       while (context.running.length > 0) await firstValueFrom(context.options.betweenSteps());

@@ -19,7 +19,7 @@ it('tells what each chapter swaps', () => {
     transformer: 'model',
     'kv-cache': 'model, runtime, kv',
     'flash-attention': 'model',
-    'continuous-batching': 'schedule',
+    'continuous-batching': 'schedule, decode',
   });
   expect(describeSwap({ ...findEngine('transformer'), from: kvCache }, undefined)).toBe('model, runtime, kv');
 });

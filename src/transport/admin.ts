@@ -1,9 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify';
 import Type from 'typebox';
 import type { Engine } from '../core/contracts/index.ts';
+import { adminOnly } from './admin-only.ts';
 import { type EngineSource, readyEngine } from './engine-source.ts';
 import { HttpError } from './errors.ts';
-import { isLoopback } from './loopback.ts';
 
 export interface EngineAdmin {
   /** Names that `swap` takes. */
@@ -14,7 +14,6 @@ export interface EngineAdmin {
 interface AdminOptions {
   readonly source: EngineSource;
   readonly admin: EngineAdmin;
-  /** With a key the whole server asks for it; without one, only this machine may swap. */
   readonly hasApiKey: boolean;
 }
 
@@ -23,14 +22,7 @@ interface AdminOptions {
  * running requests finish on the old one, and it goes on serving if the new one cannot start.
  */
 export const admin: FastifyPluginAsync<AdminOptions> = async (app, { source, admin: { names, swap }, hasApiKey }) => {
-  app.addHook('onRequest', async ({ ip }) => {
-    if (hasApiKey || isLoopback(ip)) return;
-    throw new HttpError(
-      403,
-      'admin_not_allowed',
-      'Without an API key, /admin answers this machine alone; start the server with --api-key to use it from elsewhere.',
-    );
-  });
+  app.addHook('onRequest', adminOnly(hasApiKey));
   const state = () => {
     const { name, description } = readyEngine(source);
     return { engine: name, runtime: description, engines: names };

@@ -38,13 +38,15 @@ it('is not asked for on /health', async () => {
   expect((await server().inject('/health')).statusCode).toBe(200);
 });
 
+const asProtocol = (key: string) => `rxllm.bearer.${Buffer.from(key).toString('base64url')}`;
+
 it('comes to a WebSocket in a header or, from a page, as a protocol, which is not sent back', async () => {
   const app = server();
   const address = await app.listen({ port: 0, host: '127.0.0.1' });
   await expect(new TestSocket(address).opened()).rejects.toThrow(/401/);
-  await expect(new TestSocket(address, {}, ['rxllm', 'rxllm-api-key.three']).opened()).rejects.toThrow(/401/);
+  await expect(new TestSocket(address, {}, ['rxllm', asProtocol('three')]).opened()).rejects.toThrow(/401/);
   const program = await new TestSocket(address, { authorization: 'Bearer one' }).opened();
-  const page = await new TestSocket(address, {}, ['rxllm-api-key.two', 'rxllm']).opened();
+  const page = await new TestSocket(address, {}, [asProtocol('two'), 'rxllm']).opened();
   expect(page.ws.protocol).toBe('rxllm');
   for (const socket of [program, page]) {
     socket.send({ type: 'generate', id: 'a', prompt: 'hi' });

@@ -10,12 +10,13 @@ declare module 'fastify' {
   }
 }
 
-/** A page cannot give a WebSocket headers, but protocols: one that begins so brings the key behind it. */
-const KEY_PROTOCOL = 'rxllm-api-key.';
+/** A page cannot give a WebSocket headers, but protocols: one that begins so brings the key behind it, in base64url. */
+const KEY_PROTOCOL = 'rxllm.bearer.';
 
 /**
  * Asks every route that is not public for one of the keys: `Authorization: Bearer KEY`, or on a WebSocket the protocol
- * `rxllm-api-key.KEY`. Digests are compared, equal in length, each in constant time and all of them.
+ * `rxllm.bearer.` and the key's UTF-8 in base64url. Digests are compared, equal in length, each in constant time and all
+ * of them.
  */
 export function requireApiKey(app: FastifyInstance, apiKeys: readonly string[]): void {
   const expected = apiKeys.map(digest);
@@ -38,11 +39,12 @@ export function chooseProtocol(offered: ReadonlySet<string>): string | false {
   return [...offered].find((protocol) => !protocol.startsWith(KEY_PROTOCOL)) ?? false;
 }
 
-function givenKey(headers: IncomingHttpHeaders): string | undefined {
-  const bearer = /^Bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1];
+function givenKey({ authorization, upgrade, ...headers }: IncomingHttpHeaders): string | undefined {
+  const bearer = /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1];
+  if (bearer !== undefined || upgrade === undefined) return bearer;
   const protocols = headers['sec-websocket-protocol']?.split(',') ?? [];
   const protocol = protocols.map((name) => name.trim()).find((name) => name.startsWith(KEY_PROTOCOL));
-  return bearer ?? protocol?.slice(KEY_PROTOCOL.length);
+  return protocol && Buffer.from(protocol.slice(KEY_PROTOCOL.length), 'base64url').toString();
 }
 
 function digest(text: string): Buffer {

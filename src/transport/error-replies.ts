@@ -30,7 +30,8 @@ export function addErrorReplies(app: FastifyInstance): void {
 
 export function replyWithError(reply: FastifyReply, error: unknown): FastifyReply {
   const { status, body } = toErrorReply(error, reply.request.id);
-  if (status >= 500) reply.log.error(error);
+  // That a model is loading, or a server full or closing, is no fault of its own.
+  if (status === 500) reply.log.error(error);
   if (status === 429) reply.header('retry-after', '1');
   return reply.code(status).send(body);
 }

@@ -5,7 +5,8 @@ import { buildServer } from './server.ts';
 const engine = fakeEngine(() => say(['ok']));
 const routes: string[] = [];
 const app = buildServer({ engine: () => engine }, { admin: { names: [], swap: async () => engine } });
-app.addHook('onRoute', ({ method, url }) => {
+app.addHook('onRoute', ({ method, url, schema }) => {
+  if (schema?.hide) return;
   for (const one of [method].flat()) if (one !== 'HEAD') routes.push(`${one} ${url.replaceAll(/:(\w+)/g, '{$1}')}`);
 });
 afterAll(() => app.close());

@@ -40,6 +40,9 @@ const ROUTES: Readonly<Record<string, RouteText>> = {
     summary: 'Lets another engine serve; running requests finish on the old one.',
     ok: json(replies.engineState),
   },
+  'GET /admin/observe': {
+    summary: 'Server-sent events that show the engine step by step: rows, queue, KV blocks and who holds them.',
+  },
   'GET /openapi.json': { summary: 'This description.' },
 };
 

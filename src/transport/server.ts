@@ -16,14 +16,16 @@ import { createInstruments } from './instruments.ts';
 import { meteredSource } from './metered-engine.ts';
 import { metrics } from './metrics.ts';
 import { models } from './models.ts';
+import { observe } from './observe.ts';
 import { addOpenApi } from './openapi.ts';
+import { playground } from './playground/playground.ts';
 import { logRequests } from './request-log.ts';
 import { logStatus } from './status-line.ts';
 import { tokenize } from './tokenize.ts';
 import { addWebSockets, WEBSOCKET_LIMITS, type WebSocketLimits, websocket } from './websocket.ts';
 
 export interface ServerOptions {
-  /** One of them is asked for as a bearer token on every route but `/health`; default: none is. */
+  /** One of them is asked for as a bearer token on every route but `/health` and the playground's page; default: none is. */
   readonly apiKeys?: readonly string[];
   /** Origins whose pages may call the API from a browser; default: none but its own. */
   readonly corsOrigins?: readonly string[];
@@ -58,7 +60,7 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   const webSocket = { ...WEBSOCKET_LIMITS, ...options.webSocket };
   const hasApiKey = apiKeys.length > 0;
   const app = fastify({
-    ...(logger && { loggerInstance: logger as FastifyBaseLogger }),
+    ...(logger && { loggerInstance: withoutNews(logger) }),
     // It has lines of its own.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: maxBody,
@@ -86,7 +88,7 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   addWebSockets(app, webSocket);
   addOpenApi(app);
   const instruments = createInstruments();
-  if (statusMs !== undefined) logStatus(app, instruments, statusMs);
+  if (logger && statusMs !== undefined) logStatus(app, logger, instruments, statusMs);
   const source = meteredSource(engines, instruments);
   app.addHook('onClose', async () => source.stop());
 
@@ -97,8 +99,15 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   app.register(completions, { source, now });
   app.register(tokenize, { source });
   app.register(websocket, { source, limits: webSocket, origins: hasApiKey ? ['*'] : corsOrigins });
+  app.register(observe, { source, hasApiKey });
+  app.register(playground);
   if (options.admin) app.register(admin, { source, admin: options.admin, hasApiKey });
   return app;
+}
+
+/** For fastify, whose lines at `info` tell no more than that it listens. */
+function withoutNews(logger: Logger): FastifyBaseLogger {
+  return logger.level === 'info' ? logger.child({}, { level: 'warn' }) : logger;
 }
 
 /** A client's own id, where it is one that can go back into a header and into ids. */

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
 import { concatMap, interval } from 'rxjs';
 import type { Instruments } from './instruments.ts';
 
@@ -15,12 +16,12 @@ export interface Status {
 }
 
 /** Logs one line every `everyMs` while there is work. */
-export function logStatus(app: FastifyInstance, instruments: Instruments, everyMs: number): void {
+export function logStatus(app: FastifyInstance, logger: Logger, instruments: Instruments, everyMs: number): void {
   const report = statusReports(instruments);
   const reporting = interval(everyMs)
     .pipe(concatMap(() => report(performance.now())))
     .subscribe((status) => {
-      if (status !== undefined) app.log.info(status, statusLine(status));
+      if (status !== undefined) logger.info(status, statusLine(status));
     });
   app.addHook('onClose', async () => reporting.unsubscribe());
 }

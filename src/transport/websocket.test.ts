@@ -199,6 +199,24 @@ describe('a connection', () => {
     expect(socket.text('a')).toBe('ok');
   });
 
+  it('takes the API key as a subprotocol, from a page that cannot set headers', async () => {
+    const { address } = await serve(() => say(['ok']), { apiKeys: ['secret key'] });
+    const connect = (...protocols: string[]) =>
+      new Promise<string>((resolve) => {
+        const socket = new WebSocket(`${address.replace('http', 'ws')}/v1/stream`, protocols);
+        socket.once('open', () => resolve(socket.protocol)).once('error', ({ message }) => resolve(message));
+      });
+    const encoded = Buffer.from('secret key').toString('base64url');
+    expect(await connect('rxllm', `rxllm.bearer.${encoded}`)).toBe('rxllm');
+    for (const protocols of [['rxllm'], ['rxllm', encoded], ['rxllm', 'rxllm.bearer.AAAA']]) {
+      expect(await connect(...protocols)).toContain('401');
+    }
+    const plain = await fetch(`${address}/v1/models`, {
+      headers: { 'sec-websocket-protocol': `rxllm.bearer.${encoded}` },
+    });
+    expect(plain.status).toBe(401);
+  });
+
   it('is refused with an HTTP error elsewhere, and plain HTTP is refused here', async () => {
     const { address } = await serve(() => say(['ok']));
     const unknown = new WebSocket(`${address.replace('http', 'ws')}/v1/other`);

@@ -107,6 +107,7 @@ export function fakeEngine(
       outputTokensPerS: 0,
       step: 0,
     }),
+    watch: () => NEVER,
     close: async () => {
       state.closed = true;
     },

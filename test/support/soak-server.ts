@@ -70,7 +70,7 @@ await runServer({
   graceMs,
   stop$: fromEvent(process, 'SIGTERM'),
   print: (line) => {
-    const address = /Try it:\s+curl -N (http:\/\/[\d.:]+)/.exec(line)?.[1];
+    const address = /curl -N (http:\/\/[\d.:]+)/.exec(line)?.[1];
     if (address !== undefined) process.send?.({ address });
   },
   warn: console.error,

@@ -4,6 +4,7 @@ import type { Model, ModelRunner, ModelSlot, RuntimeSlot } from './model.ts';
 import type { GenerateRequest, GenerateResult, Prompt, SamplingParams, SequenceId, TokenEvent } from './request.ts';
 import type { SpecDecodeMetrics } from './speculation.ts';
 import type { Allocated, Computed, Planned, Sampled, Sequence, Settled, Tick, Worded } from './step.ts';
+import type { EngineFrame } from './watch.ts';
 
 /** Sequences, KV blocks, and tokens a second over the last second of the engine's clock. */
 export interface EngineStats {
@@ -49,6 +50,11 @@ export interface Engine {
     params?: Partial<SamplingParams>,
   ): Promise<readonly GenerateResult[]>;
   readonly stats$: Observable<EngineStats>;
+  /**
+   * What runs where, step by step: a frame at once, then at most one in `everyMs`. Costs nothing while nobody is
+   * subscribed. An engine that is one box shows nothing.
+   */
+  watch(everyMs: number): Observable<EngineFrame>;
   /** Refuses new requests, ends those under way with `abort`, waits for the running step, frees everything. */
   close(): Promise<void>;
 }

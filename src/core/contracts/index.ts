@@ -5,3 +5,4 @@ export type * from './model.ts';
 export type * from './request.ts';
 export type * from './speculation.ts';
 export type * from './step.ts';
+export type * from './watch.ts';

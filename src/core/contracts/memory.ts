@@ -1,5 +1,6 @@
 import type { EngineOptions } from './engine.ts';
 import type { Model } from './model.ts';
+import type { SequenceId } from './request.ts';
 import type { Sequence } from './step.ts';
 
 export type BlockId = number;
@@ -40,6 +41,14 @@ export interface KvPool {
   readonly blockSize: number;
 }
 
+/** Who holds which blocks. */
+export interface KvSnapshot {
+  /** Of the sequences that hold any; a block that stands in several is shared. */
+  readonly tables: ReadonlyMap<SequenceId, readonly BlockId[]>;
+  /** Free blocks whose content can still be found, the next to be overwritten first. */
+  readonly cached: readonly BlockId[];
+}
+
 /** noCache (chapters 2, 3) · contiguousSlots (4 to 9) · pagedBlocks (10) · prefixCached (11). */
 export interface KvAllocator {
   readonly pool: KvPool;
@@ -64,6 +73,8 @@ export interface KvAllocator {
   free(sequence: Sequence): void;
   /** Make full blocks findable; called when a step settles, for accepted tokens only. */
   publish(sequence: Sequence): void;
+  /** A copy, for people to look at. */
+  snapshot(): KvSnapshot;
   /** @throws Error when the books do not balance; for tests. */
   checkInvariants(): void;
 }

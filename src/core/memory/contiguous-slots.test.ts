@@ -73,6 +73,23 @@ describe('slots', () => {
     kv.checkInvariants();
   });
 
+  test('a snapshot tells who holds which, and does not change with it', () => {
+    const kv = create(2);
+    const [a, b] = [fakeSequence('a'), fakeSequence('b')];
+    kv.reserve(a, 3);
+    kv.reserve(b, 3);
+    const before = kv.snapshot();
+    kv.free(a);
+    expect(before).toEqual({
+      tables: new Map([
+        ['a', [0]],
+        ['b', [1]],
+      ]),
+      cached: [],
+    });
+    expect(kv.snapshot().tables).toEqual(new Map([['b', [1]]]));
+  });
+
   test('a sequence keeps its slot up to the end of its region', () => {
     const kv = create(2, 8);
     const a = fakeSequence('a');

@@ -1,4 +1,13 @@
-import type { EngineOptions, KvAllocator, KvPool, KvSlot, Model, Reservation, Sequence } from '../contracts/index.ts';
+import type {
+  EngineOptions,
+  KvAllocator,
+  KvPool,
+  KvSlot,
+  KvSnapshot,
+  Model,
+  Reservation,
+  Sequence,
+} from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
 import { checkCount, checkMemory } from './check-size.ts';
 import { BYTES_PER_MIB, kvBytesPerToken } from './kv-bytes.ts';
@@ -97,6 +106,11 @@ class ContiguousSlots implements KvAllocator {
   }
 
   publish(): void {}
+
+  snapshot(): KvSnapshot {
+    const holders = this.#holders.filter((holder) => holder !== undefined);
+    return { tables: new Map(holders.map(({ id, blocks }) => [id, [...blocks]])), cached: [] };
+  }
 
   checkInvariants(): void {
     const holders = this.#holders.filter((holder) => holder !== undefined);

@@ -13,5 +13,6 @@ test('there is always room, and nothing is ever given out', () => {
   kv.free(sequence);
   kv.free(sequence);
   kv.checkInvariants();
+  expect(kv.snapshot()).toEqual({ tables: new Map(), cached: [] });
   expect({ total: kv.total, used: kv.used, blocks: sequence.blocks }).toEqual({ total: 0, used: 0, blocks: [] });
 });

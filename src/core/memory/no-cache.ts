@@ -19,6 +19,7 @@ export function noCache(): KvSlot {
     truncate() {},
     free() {},
     publish() {},
+    snapshot: () => ({ tables: new Map(), cached: [] }),
     checkInvariants() {},
   });
 }

@@ -108,6 +108,23 @@ describe('blocks', () => {
     kv.checkInvariants();
   });
 
+  test('a snapshot tells who holds which, and does not change with it', () => {
+    const kv = create(8);
+    const [a, b] = [fakeSequence('a'), fakeSequence('b')];
+    kv.reserve(a, 5);
+    kv.reserve(b, 4);
+    const before = kv.snapshot();
+    kv.free(a);
+    expect(before).toEqual({
+      tables: new Map([
+        ['a', [1, 2]],
+        ['b', [3]],
+      ]),
+      cached: [],
+    });
+    expect(kv.snapshot()).toEqual({ tables: new Map([['b', [3]]]), cached: [] });
+  });
+
   test('none left takes nothing', () => {
     const kv = create(4);
     const [a, b] = [fakeSequence('a'), fakeSequence('b')];

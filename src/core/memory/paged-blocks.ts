@@ -4,6 +4,7 @@ import type {
   KvAllocator,
   KvPool,
   KvSlot,
+  KvSnapshot,
   Model,
   PrefixCacheStats,
   Reservation,
@@ -137,6 +138,11 @@ export class PagedBlocks implements KvAllocator {
 
   publish(_sequence: Sequence): void {}
 
+  snapshot(): KvSnapshot {
+    const tables = new Map(Array.from(this.holders, ({ id, blocks }) => [id, [...blocks]]));
+    return { tables, cached: this.blocks.freeOrder().filter((block) => this.isKnown(block)) };
+  }
+
   checkInvariants(): void {
     this.blocks.checkInvariants(Array.from(this.holders, ({ blocks }) => blocks));
     for (const { id, blocks, computed } of this.holders) {
@@ -161,6 +167,11 @@ export class PagedBlocks implements KvAllocator {
     sequence.computed = tokens;
     sequence.cached = Math.min(tokens, sequence.promptLength);
     this.holders.add(sequence);
+  }
+
+  /** Its content can be found. */
+  protected isKnown(_block: BlockId): boolean {
+    return false;
   }
 
   /** The block is about to be overwritten. */

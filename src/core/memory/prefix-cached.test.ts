@@ -47,6 +47,23 @@ describe('a prefix', () => {
     expect(kv.prefixCache).toEqual({ queries: 10 + 10 + 20, hits: 8 + 8 });
   });
 
+  test('shows in a snapshot: in two tables while it is shared, then as what can still be found', () => {
+    const kv = create(12);
+    const [a, b] = [sequenceOf('a', range(0, 10)), sequenceOf('b', [...range(0, 9), 99])];
+    run(kv, a);
+    run(kv, b);
+    expect(kv.snapshot()).toEqual({
+      tables: new Map([
+        ['a', [1, 2, 3]],
+        ['b', [1, 2, 4]],
+      ]),
+      cached: [],
+    });
+    kv.free(a);
+    kv.free(b);
+    expect(kv.snapshot()).toEqual({ tables: new Map(), cached: [2, 1] });
+  });
+
   test.each([
     [3, 0],
     [4, 0],

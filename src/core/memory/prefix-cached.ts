@@ -116,6 +116,10 @@ class PrefixCached extends PagedBlocks {
     this.#stats = { queries: queries + sequence.tokens.length, hits: hits + found.tokens };
   }
 
+  protected override isKnown(block: BlockId): boolean {
+    return this.#byBlock[block] !== undefined;
+  }
+
   protected override forget(block: BlockId): void {
     const entry = this.#byBlock[block];
     if (entry === undefined) return;
