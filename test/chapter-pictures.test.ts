@@ -3,9 +3,11 @@ import { sequenceOf } from '../chapters/support/allocator.ts';
 import { barChart } from '../chapters/support/bar-chart.ts';
 import { blockMap, blockMapPicture, blockMapText } from '../chapters/support/block-map.ts';
 import { lineChart } from '../chapters/support/line-chart.ts';
+import { loadMap, loadPicture, loadText } from '../chapters/support/load-map.ts';
 import { prefixTree, treePicture, treeText } from '../chapters/support/prefix-tree.ts';
 import { ticks } from '../chapters/support/svg.ts';
 import { markdownTable, textTable } from '../chapters/support/table.ts';
+import { loadsRow, tileLoads } from '../chapters/support/tile-loads.ts';
 import { timelinePicture } from '../chapters/support/timeline-picture.ts';
 import { byLength } from '../chapters/support/tpot-by-length.ts';
 import type { KvAllocator } from '../src/core/contracts/index.ts';
@@ -98,4 +100,23 @@ it('draws a block that several hold once', () => {
   const svg = treePicture('T', tree, (tokens) => tokens.join('+'));
   expect(svg.match(/<rect /g)).toHaveLength(3);
   expect(svg).toContain('block 1 · held by 2');
+});
+
+it('draws what a thread and its workgroup load, and counts it', () => {
+  const tiles = { workgroup: { rows: 2, columns: 2, depth: 1 }, thread: { rows: 1, columns: 1 } };
+  const map = loadMap('tiled', tiles, 4, 3, 3);
+  expect(loadText(map).split('\n')).toEqual([
+    '        B ··░░',
+    '          ··▒█',
+    '          ··░░',
+    '',
+    '    ···   ····',
+    '    ···   ····',
+    '    ░▒░   ··▒▒',
+    '    ░█░   ··▒█',
+    '    A     C',
+  ]);
+  expect(loadPicture('T', [map]).match(/opacity/g)).toHaveLength(6 + 4 + 3);
+  expect(tileLoads(tiles)).toEqual({ fromMemory: 0.5, fromWorkgroup: 1 });
+  expect(loadsRow('naive', 8, { thread: { rows: 1, columns: 1 } })).toEqual(['naive', 16, '1 / 1', '–']);
 });

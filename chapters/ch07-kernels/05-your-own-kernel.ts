@@ -8,7 +8,7 @@ const EPSILON = 1e-5;
 
 const gpu = await gpuOrEnd();
 // RMSNorm of chapter 3: y = x / √(mean of x² + ε) × weight, for each row of x.
-const rows = onGpu(gpu, 16_384, size(200, 7));
+const rows = onGpu(gpu, 8192, size(200, 7));
 const columns = onGpu(gpu, 4096, 574);
 
 /** 1. Inputs, the output's shape, and a row of it as it must be. */

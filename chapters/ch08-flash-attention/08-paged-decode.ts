@@ -65,7 +65,7 @@ await both(gpu, 'workgroup memory', pagedDecode(shape, { ...tile, subgroups: fal
 if (gpu.subgroupSize > 1) await both(gpu, 'subgroups', pagedDecode(shape, { ...tile, subgroups: true }));
 
 if (!gpu.isSoftware) {
-  const large = { sequences: 32, heads: 32, kvHeads: 8, headDim: 64, blockSize: BLOCK, tableWidth: 128 };
+  const large = { sequences: 24, heads: 32, kvHeads: 8, headDim: 64, blockSize: BLOCK, tableWidth: 128 };
   const tokens = BLOCK * large.tableWidth;
   const amount = 2 * large.sequences * tokens * large.kvHeads * large.headDim * Float32Array.BYTES_PER_ELEMENT;
   const all = pagedProblem(large, Array<number>(large.sequences).fill(tokens), 2);

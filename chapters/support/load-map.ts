@@ -44,13 +44,13 @@ export function loadText({ a, b, c }: LoadMap): string {
   const indent = ' '.repeat(a[0]!.length + 3);
   const above = b.map((row, i) => `${i === 0 ? 'B'.padStart(indent.length - 1) : indent.slice(1)} ${signs(row)}`);
   const beside = c.map((row, i) => `${signs(a[i]!)}   ${signs(row)}`);
-  return [...above, '', ...beside, `${'A'.padEnd(indent.length)}C`].map((line) => `    ${line.trimEnd()}`).join('\n');
+  return [...above, '', ...beside, `${'A'.padEnd(indent.length)}C`].map((line) => `    ${line}`.trimEnd()).join('\n');
 }
 
 export const LOAD_KEY =
   '█ what one thread reads, and its part of C   ▒ what its workgroup loads this turn   ░ in other turns';
 
-const CELL = 7;
+const CELL = 6;
 const OPACITY: Readonly<Record<Mark, number>> = { thread: 0.9, turn: 0.45, workgroup: 0.18, none: 0 };
 
 /** Several kernels side by side, as SVG. */
@@ -65,14 +65,14 @@ export function loadPicture(title: string, maps: readonly LoadMap[]): string {
     const matrix = (marks: readonly (readonly Mark[])[], x: number, y: number, series: number) => {
       const size = `width="${CELL * marks[0]!.length}" height="${CELL * marks.length}"`;
       const outline = `<rect class="grid" fill="none" x="${fixed(x)}" y="${fixed(y)}" ${size}/>`;
-      const cells = marks.flatMap((row, i) =>
-        row.map((mark, j) => {
-          if (mark === 'none') return '';
-          const place = `x="${fixed(x + j * CELL)}" y="${fixed(y + i * CELL)}" width="${CELL}" height="${CELL}"`;
-          return `<rect fill="${colour(series)}" opacity="${OPACITY[mark]}" ${place}/>`;
+      const runs = marks.flatMap((row, i) =>
+        runsOf(row).map(([from, to]) => {
+          const place = `x="${fixed(x + from * CELL)}" y="${fixed(y + i * CELL)}"`;
+          const run = `width="${(to - from) * CELL}" height="${CELL}"`;
+          return `<rect fill="${colour(series)}" opacity="${OPACITY[row[from]!]}" ${place} ${run}/>`;
         }),
       );
-      return outline + cells.join('');
+      return outline + runs.join('');
     };
     const names = text(left, cY - 5, 'A') + text(cX - 12, top + 11, 'B') + text(cX + c.length * CELL + 4, cY + 11, 'C');
     return text(left, top - 8, name) + matrix(a, left, cY, 0) + matrix(b, cX, top, 1) + matrix(c, cX, cY, 2) + names;
@@ -80,4 +80,12 @@ export function loadPicture(title: string, maps: readonly LoadMap[]): string {
   const key =
     'strong: what one thread reads, and its sums · middle: what its workgroup loads this turn · pale: other turns';
   return picture(title, [...drawn, text(FRAME.right, bottom + 20, key)], bottom + 36);
+}
+
+/** Where the same mark goes on, from and to. */
+function runsOf(row: readonly Mark[]): [number, number][] {
+  const starts = row.flatMap((mark, i) => (mark === row[i - 1] ? [] : [i]));
+  return starts
+    .map((from, i): [number, number] => [from, starts[i + 1] ?? row.length])
+    .filter(([from]) => row[from] !== 'none');
 }

@@ -1,11 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { environment } from 'rxllm/bench';
 import { args } from './args.ts';
-
-const START = '<!-- measured:start -->';
-const END = '<!-- measured:end -->';
+import { putMeasured } from './put-measured.ts';
 
 /**
  * Prints what was measured and, but in quick mode, puts it between the markers of the README beside the script (its
@@ -15,11 +12,7 @@ export function writeMeasured(script: string, markdown: string): void {
   const body = `${markdown}\n\n${provenance(script)}`;
   console.log(`\n${body}`);
   if (args.quick) return;
-  const readme = new URL('README.md', script);
-  const text = readFileSync(readme, 'utf8');
-  const [from, to] = [text.indexOf(START), text.indexOf(END)];
-  if (from < 0 || to < from) throw new Error(`${fileURLToPath(readme)} has no ${START} … ${END} to write between`);
-  writeFileSync(readme, `${text.slice(0, from)}${START}\n\n${body}\n\n${text.slice(to)}`);
+  putMeasured(new URL('README.md', script), body);
 }
 
 function provenance(script: string): string {
