@@ -7,7 +7,8 @@ const API_VERSION = 17;
 const POINTER = 'void *';
 /** ORTCHAR_T: how ONNX Runtime takes a path. */
 const PATH = process.platform === 'win32' ? 'str16' : 'str';
-const OUT = koffi.out('void **');
+/** Named by a type that declarations can show; koffi tells by the object itself. */
+const OUT = koffi.out('void **') as unknown as string;
 
 /** Place in `OrtApi` (a struct of function pointers that only ever grows at its end), result, arguments. */
 const FUNCTIONS = {
@@ -40,7 +41,7 @@ const FUNCTIONS = {
   BindOutput: [137, POINTER, [POINTER, 'str', POINTER]],
   SetGlobalIntraOpNumThreads: [147, POINTER, [POINTER, 'int']],
   SetGlobalSpinControl: [149, POINTER, [POINTER, 'int']],
-} as const satisfies Record<string, readonly [number, string, readonly (string | typeof OUT)[]]>;
+} as const satisfies Record<string, readonly [number, string, readonly string[]]>;
 const API_LENGTH = 150;
 
 export interface Call {
