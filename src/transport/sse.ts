@@ -45,7 +45,7 @@ export function sendEvents(
       error: (error: unknown) => {
         if (!raw.headersSent) return reject(error);
         const { status, body } = toErrorReply(error, reply.request.id);
-        if (status >= 500) reply.log.error(error);
+        if (status === 500) reply.log.error(error);
         write(body);
         raw.end();
         resolve();

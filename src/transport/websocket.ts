@@ -103,7 +103,7 @@ export const websocket: FastifyPluginAsync<{
 function serveSocket(socket: WebSocket, request: FastifyRequest, source: EngineSource, limits: WebSocketLimits): void {
   const sender = boundedSender(socket, limits);
   const describe = (error: unknown, id: string | undefined) => {
-    if (toErrorReply(error).status >= 500) request.log.error(error);
+    if (toErrorReply(error).status === 500) request.log.error(error);
     return errorMessage(error, id, request.id);
   };
   const streams = socketStreams({
