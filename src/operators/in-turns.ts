@@ -6,7 +6,7 @@ const BUDGET_MS = 4;
 
 /**
  * Does work at once, until it has taken 4 ms of one turn of the event loop, whoever asked for it: what comes then waits,
- * in the order of arrival, for the next turn. One piece of work is never cut.
+ * in the order of arrival, for the next turn. One piece of work is never cut, and what is short waits only for others.
  *
  *     values:         --abc-----
  *     inTurns(work):  --a-b-c---   (each takes longer than a turn's share)
@@ -14,6 +14,7 @@ const BUDGET_MS = 4;
 export function inTurns<T, R>(
   work: (value: T) => R,
   { clock, betweenSteps }: Pick<EngineOptions, 'clock' | 'betweenSteps'>,
+  isShort: (value: T) => boolean = () => false,
 ): OperatorFunction<T, R> {
   const waiting = new Set<() => void>();
   let usedMs = 0;
@@ -50,6 +51,7 @@ export function inTurns<T, R>(
           subscriber.next(result);
           subscriber.complete();
         };
+        if (waiting.size === 0 && isShort(value)) return job();
         if (waiting.size === 0 && usedMs < BUDGET_MS) return run(job);
         waiting.add(job);
         return () => waiting.delete(job);

@@ -29,6 +29,7 @@ export const tokenize = (): Slot<GenerateRequest, Sequence> => (context) => {
   const toSequence = inTurns(
     (request: GenerateRequest) => createSequence(request, encode(request, context), context),
     context.options,
+    ({ prompt }) => typeof prompt !== 'string' && typeof prompt[0] === 'number',
   );
   return (requests) =>
     requests.pipe(
