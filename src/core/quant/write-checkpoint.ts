@@ -118,14 +118,16 @@ function settingsOf(model: Pick<Model, 'directory' | 'weights'>, scheme: QuantSc
 }
 
 async function begin(out: string, settings: object): Promise<void> {
-  await mkdir(out, { recursive: true });
-  const found = await readdir(out);
-  const refuse = (why: string) => {
+  const refuse = (why: string): never => {
     throw new RxllmError('RXLLM_OPTION_INVALID', `out ${out} ${why}; choose another folder, or empty it`, {
       param: 'out',
     });
   };
-  if (found.length === 0) return writeJson(out, UNFINISHED, settings);
+  const found = await mkdir(out, { recursive: true })
+    .then(() => readdir(out))
+    .catch((error: Error) => refuse(`cannot be used (${error.message})`));
+  // Nothing is lost with the settings of a run that wrote no layer.
+  if (found.every((file) => file === UNFINISHED)) return writeJson(out, UNFINISHED, settings);
   if (!found.includes(UNFINISHED)) refuse('is not empty');
   if ((await readFile(join(out, UNFINISHED), 'utf8')) !== json(settings))
     refuse('holds an unfinished run with other settings');
