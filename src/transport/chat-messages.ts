@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../core/contracts/index.ts';
-import { RxllmError } from '../core/errors.ts';
+import { invalidField } from './errors.ts';
 import type { WireMessage } from './schemas.ts';
 
 /**
@@ -11,11 +11,11 @@ export function toChatMessages(messages: readonly WireMessage[]): readonly ChatM
     const { role, name, tool_calls: calls, tool_call_id: toolCallId } = message;
     const field = `messages[${index}]`;
     if (calls !== undefined && role !== 'assistant') {
-      throw invalid(`${field}.tool_calls`, `a message of role "${role}" makes no calls`);
+      throw invalidField(`${field}.tool_calls`, `a message of role "${role}" makes no calls`);
     }
     if ((toolCallId === undefined) === (role === 'tool')) {
       const problem = role === 'tool' ? 'says which call it answers' : 'answers no call';
-      throw invalid(`${field}.tool_call_id`, `a message of role "${role}" ${problem}`);
+      throw invalidField(`${field}.tool_call_id`, `a message of role "${role}" ${problem}`);
     }
     return {
       role,
@@ -31,17 +31,13 @@ function contentOf({ role, content }: WireMessage, field: string): string | null
   if (typeof content === 'string') return content;
   if (content !== undefined) return content.map((part, at) => textOf(part, `${field}[${at}]`)).join('');
   if (role === 'assistant') return null;
-  throw invalid(field, `a message of role "${role}" needs content`);
+  throw invalidField(field, `a message of role "${role}" needs content`);
 }
 
 function textOf(part: { readonly type: string; readonly text?: string }, field: string): string {
   if (part.type !== 'text') {
-    throw invalid(`${field}.type`, `"${part.type}" parts are not supported; this model reads text only`);
+    throw invalidField(`${field}.type`, `"${part.type}" parts are not supported; this model reads text only`);
   }
-  if (part.text === undefined) throw invalid(`${field}.text`, 'a text part needs its text');
+  if (part.text === undefined) throw invalidField(`${field}.text`, 'a text part needs its text');
   return part.text;
-}
-
-function invalid(param: string, message: string): RxllmError {
-  return new RxllmError('RXLLM_INVALID_REQUEST', `${param}: ${message}.`, { param });
 }

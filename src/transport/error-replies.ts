@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify';
-import { bytes, HttpError, toErrorReply } from './errors.ts';
+import { bytes, HttpError, logFault, toErrorReply } from './errors.ts';
 
 /** Gives every error of the server, unknown routes and methods too, the shape that OpenAI's clients read. */
 export function addErrorReplies(app: FastifyInstance): void {
@@ -30,8 +30,7 @@ export function addErrorReplies(app: FastifyInstance): void {
 
 export function replyWithError(reply: FastifyReply, error: unknown): FastifyReply {
   const { status, body } = toErrorReply(error, reply.request.id);
-  // That a model is loading, or a server full or closing, is no fault of its own.
-  if (status === 500) reply.log.error(error);
+  logFault(reply.log, status, error);
   if (status === 429) reply.header('retry-after', '1');
   return reply.code(status).send(body);
 }

@@ -1,4 +1,4 @@
-import type { FastifyError } from 'fastify';
+import type { FastifyBaseLogger, FastifyError } from 'fastify';
 import { RxllmError } from '../core/errors.ts';
 import { validationMessage } from './validation-message.ts';
 
@@ -15,6 +15,16 @@ export class HttpError extends Error {
     this.code = code;
     this.param = param;
   }
+}
+
+/** A field of a request that its schema lets through and that is wrong all the same. */
+export function invalidField(param: string, problem: string): RxllmError {
+  return new RxllmError('RXLLM_INVALID_REQUEST', `${param}: ${problem}.`, { param });
+}
+
+/** Logs what is the server's own fault: that a model is loading, or a server full or closing, is none. */
+export function logFault(log: FastifyBaseLogger, status: number, error: unknown): void {
+  if (status === 500) log.error(error);
 }
 
 /** OpenAI's error object, as clients parse it. */

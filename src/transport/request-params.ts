@@ -1,5 +1,5 @@
 import type { Engine, SamplingParams } from '../core/contracts/index.ts';
-import { RxllmError } from '../core/errors.ts';
+import { invalidField } from './errors.ts';
 import { toResponseFormat } from './response-format.ts';
 import type { SamplingFields } from './schemas.ts';
 
@@ -36,10 +36,10 @@ export function toSamplingParams(
   checkTokenIds('logit_bias', params.logitBias?.keys(), model.config.vocab);
   checkTokenIds('stop_token_ids', params.stopTokenIds, model.config.vocab);
   if (params.minTokens !== undefined && params.minTokens > params.maxTokens) {
-    throw invalid('min_tokens', `${params.minTokens} is more than max_tokens, which is ${params.maxTokens}`);
+    throw invalidField('min_tokens', `${params.minTokens} is more than max_tokens, which is ${params.maxTokens}`);
   }
   if (params.ignoreEos && params.responseFormat) {
-    throw invalid('ignore_eos', 'a text that follows a format ends with it; leave the field out');
+    throw invalidField('ignore_eos', 'a text that follows a format ends with it; leave the field out');
   }
   return params;
 }
@@ -48,11 +48,7 @@ export function toSamplingParams(
 export function checkTokenIds(param: string, ids: Iterable<number> | undefined, vocab: number): void {
   const outside = [...(ids ?? [])].find((id) => id >= vocab);
   if (outside === undefined) return;
-  throw invalid(param, `token ${outside} is outside the vocabulary; ids go from 0 to ${vocab - 1}`);
-}
-
-function invalid(param: string, problem: string): RxllmError {
-  return new RxllmError('RXLLM_INVALID_REQUEST', `${param}: ${problem}.`, { param });
+  throw invalidField(param, `token ${outside} is outside the vocabulary; ids go from 0 to ${vocab - 1}`);
 }
 
 type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };

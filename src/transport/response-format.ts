@@ -1,5 +1,5 @@
 import type { ResponseFormat } from '../core/contracts/index.ts';
-import { RxllmError } from '../core/errors.ts';
+import { invalidField } from './errors.ts';
 import type { SamplingFields } from './schemas.ts';
 
 type GuidanceFields = Pick<SamplingFields, 'response_format' | 'guided_regex' | 'guided_choice' | 'guided_grammar'>;
@@ -18,25 +18,21 @@ export function toResponseFormat(body: GuidanceFields): ResponseFormat | undefin
   ];
   const [first, second] = given;
   if (second === undefined) return first?.[1];
-  throw invalid(second[0], `the text can follow one format only, and there is ${first![0]}`);
+  throw invalidField(second[0], `the text can follow one format only, and there is ${first![0]}`);
 }
 
 function jsonFormat(format: GuidanceFields['response_format']): (readonly ['response_format', ResponseFormat])[] {
   const schema = format?.json_schema?.schema;
   if (format?.type !== 'json_schema' && schema !== undefined) {
-    throw invalid('response_format.json_schema', 'it goes with the type "json_schema" only');
+    throw invalidField('response_format.json_schema', 'it goes with the type "json_schema" only');
   }
   switch (format?.type) {
     case 'json_object':
       return [['response_format', { type: 'json_object' }]];
     case 'json_schema':
-      if (schema === undefined) throw invalid('response_format.json_schema', 'this field is required');
+      if (schema === undefined) throw invalidField('response_format.json_schema', 'this field is required');
       return [['response_format', { type: 'json_schema', schema, strict: format.json_schema?.strict ?? false }]];
     default:
       return [];
   }
-}
-
-function invalid(param: string, problem: string): RxllmError {
-  return new RxllmError('RXLLM_INVALID_REQUEST', `${param}: ${problem}.`, { param });
 }

@@ -12,7 +12,7 @@ import {
   timer,
 } from 'rxjs';
 import { clientGone } from './client-gone.ts';
-import { toErrorReply } from './errors.ts';
+import { logFault, toErrorReply } from './errors.ts';
 
 /** A client that reads nothing for so long has gone away without closing its connection. */
 const STALLED_MS = 60_000;
@@ -45,7 +45,7 @@ export function sendEvents(
       error: (error: unknown) => {
         if (!raw.headersSent) return reject(error);
         const { status, body } = toErrorReply(error, reply.request.id);
-        if (status === 500) reply.log.error(error);
+        logFault(reply.log, status, error);
         write(body);
         raw.end();
         resolve();

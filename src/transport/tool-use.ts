@@ -1,5 +1,5 @@
 import type { Tool, ToolCallFormat } from '../core/contracts/index.ts';
-import { RxllmError } from '../core/errors.ts';
+import { invalidField } from './errors.ts';
 import type { ToolFields } from './schemas.ts';
 
 export interface ToolUse {
@@ -17,7 +17,7 @@ export function toToolUse({
 }: ToolFields): ToolUse {
   if (wireTools === undefined) {
     if (typeof choice === 'string' && choice !== 'required') return {};
-    throw invalid('tool_choice', 'there are no tools to choose from; give "tools"');
+    throw invalidField('tool_choice', 'there are no tools to choose from; give "tools"');
   }
   const tools = wireTools.map((tool): Tool => {
     const { name, description, parameters, strict } = tool.function;
@@ -30,7 +30,7 @@ export function toToolUse({
   });
   const names = tools.map(({ name }) => name);
   const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
-  if (twice !== -1) throw invalid(`tools[${twice}].function.name`, `there are two tools "${names[twice]}"`);
+  if (twice !== -1) throw invalidField(`tools[${twice}].function.name`, `there are two tools "${names[twice]}"`);
 
   if (choice === 'none') return {};
   if (typeof choice === 'string') {
@@ -38,14 +38,10 @@ export function toToolUse({
   }
   const chosen = tools.filter(({ name }) => name === choice.function.name);
   if (chosen.length === 0) {
-    throw invalid(
+    throw invalidField(
       'tool_choice.function.name',
       `there is no tool "${choice.function.name}"; there is ${names.join(', ')}`,
     );
   }
   return { tools, format: { type: 'tool_calls', tools: chosen, required: true, parallel: false } };
-}
-
-function invalid(param: string, problem: string): RxllmError {
-  return new RxllmError('RXLLM_INVALID_REQUEST', `${param}: ${problem}.`, { param });
 }

@@ -8,7 +8,7 @@ import { chooseProtocol } from './authentication.ts';
 import { boundedSender, type SendLimits } from './bounded-sender.ts';
 import { checkMessage, parseFrame } from './client-message.ts';
 import type { EngineSource } from './engine-source.ts';
-import { HttpError, toErrorReply } from './errors.ts';
+import { HttpError, logFault, toErrorReply } from './errors.ts';
 import { keepHeartbeat } from './heartbeat.ts';
 import { asksForWebSocket, behindReplies, readPlainly } from './plain-upgrade.ts';
 import { sameOriginOnly } from './same-origin.ts';
@@ -103,7 +103,7 @@ export const websocket: FastifyPluginAsync<{
 function serveSocket(socket: WebSocket, request: FastifyRequest, source: EngineSource, limits: WebSocketLimits): void {
   const sender = boundedSender(socket, limits);
   const describe = (error: unknown, id: string | undefined) => {
-    if (toErrorReply(error).status === 500) request.log.error(error);
+    logFault(request.log, toErrorReply(error).status, error);
     return errorMessage(error, id, request.id);
   };
   const streams = socketStreams({
