@@ -1,6 +1,7 @@
 import { concatMap, map, of } from 'rxjs';
 import type { Computed, Draft, ProposerSlot, Sequence, SequenceId, Slot, TokenId } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
+import { acceptedOf } from '../core/speculation/draft-counts.ts';
 import { DraftLengths, type DraftStep } from '../core/speculation/draft-length.ts';
 import { completes } from './forward-rows.ts';
 import { contextLimit } from './tokenize.ts';
@@ -43,9 +44,7 @@ export const draft =
       for (const [sequence, from, drafted] of before) {
         // A text that has ended was cut, and says nothing of what was drafted behind its end.
         if (sequence.phase === 'finished') continue;
-        const gained = sequence.tokens.slice(from);
-        const differs = drafted.findIndex((id, i) => id !== gained[i]);
-        const accepted = differs === -1 ? drafted.length : differs;
+        const accepted = acceptedOf(drafted, sequence.tokens.slice(from));
         lengths.saw(sequence, Math.min(drafted.length, accepted + 1), accepted);
       }
       before = [];

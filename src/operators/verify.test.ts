@@ -51,6 +51,9 @@ function run(context: EngineContext, step: Computed): Computed {
 }
 
 const text = (ids: readonly number[] | undefined) => toyModel.tokenizer.decode(ids ?? []);
+const missing = (): never => {
+  throw new TypeError('no random numbers');
+};
 const tableLength = ({ sequence }: PlannedRow) => sequence.blocks.length;
 
 describe('verify', () => {
@@ -121,6 +124,45 @@ describe('verify', () => {
     const rows = [add({ prompt: 'xyz', output: 'w', params: { frequencyPenalty: 1 } })];
     const { accepted } = run(context, stepOf(context, rows, { s0: 'aba' }));
     expect(text(accepted.get('s0'))).toBe('abab');
+  });
+
+  describe('where no token can be chosen', () => {
+    /** After g the model says nothing that could be chosen. */
+    const silentAfterG = (ids: readonly number[]) => (ids.at(-1) === letters('g')[0] ? silence : alphabet(ids));
+    const silence = new Float32Array(32).fill(Number.NaN);
+
+    it.each([{}, { temperature: 1 }])('what was accepted before stands, and nothing follows it: %o', (params) => {
+      const { context, kv, add } = start({ next: silentAfterG });
+      const rows = [add({ output: 'd', params }), add({ output: 'd' })];
+      const { accepted, logits } = run(context, stepOf(context, rows, { s0: 'efghi', s1: 'ef' }));
+      expect([...accepted].map(([id, ids]) => [id, text(ids)])).toEqual([
+        ['s0', 'efg'],
+        ['s1', 'efg'],
+      ]);
+      expect(logits.size).toBe(0);
+      // Of abcdefg the last token has no keys yet.
+      expect(tableLength(rows[0]!)).toBe(2);
+      kv.checkInvariants();
+    });
+
+    it('at once, the row is left to sample, and its neighbours go on', () => {
+      const { context, add } = start({ next: silentAfterG });
+      const rows = [add({ prompt: 'ef', output: 'g' }), add({ output: 'd' })];
+      const { accepted, logits } = run(context, stepOf(context, rows, { s0: 'hi', s1: 'e' }));
+      expect([...accepted].map(([id, ids]) => [id, text(ids)])).toEqual([['s1', 'ef']]);
+      expect([...logits]).toEqual([['s0', silence]]);
+    });
+  });
+
+  it('passes on any other error of a sampler', () => {
+    const { context, add } = start();
+    const row = add({ output: 'd', params: { temperature: 1 } });
+    const broken = { ...context, options: { ...context.options, random: () => missing() } };
+    const errors: unknown[] = [];
+    of(stepOf(broken, [row], { s0: 'e' }))
+      .pipe(verify()(broken))
+      .subscribe({ error: (error) => errors.push(error) });
+    expect(errors).toEqual([new TypeError('no random numbers')]);
   });
 
   it('decides nothing for a sequence that was cancelled during the pass', () => {

@@ -10,6 +10,7 @@ import type {
   TokenId,
   TokenLogprobs,
 } from '../core/contracts/index.ts';
+import type { Sample } from '../core/sampling/sampler.ts';
 import { samplerOf } from '../core/sampling/sampler-of.ts';
 import { verifyDraft } from '../core/speculation/verify-draft.ts';
 import { forwardRows } from './forward-rows.ts';
@@ -36,13 +37,16 @@ export const verify = (): Slot<Computed, Computed> => (context) =>
           const draft = drafts.get(sequence.id);
           if (draft === undefined) continue;
           const found = logits.get(sequence.id)!;
-          const samples = decide(sequence, draft, found, context);
-          // Where no token can be chosen, sample finds the same in the row's own logits, and ends this row alone.
-          if (samples === undefined) logits.set(sequence.id, found.subarray(0, context.model.config.vocab));
-          else logits.delete(sequence.id);
-          // The last one has no keys and values yet; of a cancelled sequence only its own token counts.
-          context.kv.truncate(sequence, sequence.computed + Math.max(1, samples?.length ?? 0));
-          if (!samples?.length) continue;
+          const isCancelled = sequence.phase === 'cancelled';
+          const samples = isCancelled ? [] : decide(sequence, draft, found, context);
+          // The last one has no keys and values yet; where there is none, only the row's own token counts.
+          context.kv.truncate(sequence, sequence.computed + Math.max(1, samples.length));
+          logits.delete(sequence.id);
+          if (samples.length === 0) {
+            // No token can be chosen: sample finds the same in the row's own logits, and ends this row alone.
+            if (!isCancelled) logits.set(sequence.id, found.subarray(0, context.model.config.vocab));
+            continue;
+          }
           accepted.set(
             sequence.id,
             samples.map(({ id }) => id),
@@ -74,21 +78,15 @@ function makeRoom(step: Computed, { kv }: EngineContext) {
   return { drafts, reservations };
 }
 
-/** None of a sequence that was cancelled meanwhile; undefined where no token can be chosen. */
-function decide(sequence: Sequence, draft: Draft, logits: Float32Array, context: EngineContext) {
-  const { params, tokens, promptLength, phase } = sequence;
-  if (phase === 'cancelled') return [];
+function decide(sequence: Sequence, draft: Draft, logits: Float32Array, context: EngineContext): readonly Sample[] {
+  const { params, tokens, promptLength } = sequence;
   const { eosIds } = context.model.tokenizer;
-  try {
-    return verifyDraft({
-      sampler: samplerOf(sequence, context),
-      draft,
-      logits,
-      tokens,
-      promptLength,
-      ends: (id) => params.stopTokenIds.includes(id) || (!params.ignoreEos && eosIds.has(id)),
-    });
-  } catch {
-    return undefined;
-  }
+  return verifyDraft({
+    sampler: samplerOf(sequence, context),
+    draft,
+    logits,
+    tokens,
+    promptLength,
+    ends: (id) => params.stopTokenIds.includes(id) || (!params.ignoreEos && eosIds.has(id)),
+  });
 }

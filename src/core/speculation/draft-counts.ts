@@ -1,4 +1,4 @@
-import type { Sequence, Settled, SpecDecodeMetrics } from '../contracts/index.ts';
+import type { Sequence, Settled, SpecDecodeMetrics, TokenId } from '../contracts/index.ts';
 
 /** Counts what came of drafts. */
 export class DraftCounts {
@@ -30,14 +30,18 @@ export class DraftCounts {
   }
 }
 
+/** How many of the `drafted` tokens stood, by what was said in their place: as many as the two begin with in common. */
+export function acceptedOf(drafted: readonly TokenId[], said: readonly TokenId[]): number {
+  const differs = drafted.findIndex((id, i) => id !== said[i]);
+  return differs === -1 ? drafted.length : differs;
+}
+
 /** Of each draft that a step verified: whose it was, its length, and how many of its tokens stood. */
 export function* verified(step: Settled): Generator<[Sequence, proposed: number, accepted: number]> {
   for (const { sequence } of step.rows) {
     const draft = step.drafts.get(sequence.id);
     const run = step.accepted.get(sequence.id);
     if (draft === undefined || run === undefined) continue;
-    // The last token of the run is the target's own, unless the text ends with a drafted one.
-    const differs = run.findIndex((id, i) => id !== draft.tokens[i]);
-    yield [sequence, draft.tokens.length, differs === -1 ? run.length : differs];
+    yield [sequence, draft.tokens.length, acceptedOf(draft.tokens, run)];
   }
 }

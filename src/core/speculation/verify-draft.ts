@@ -1,4 +1,5 @@
 import type { Draft, TokenId } from '../contracts/index.ts';
+import { RxllmError } from '../errors.ts';
 import type { Sample, Sampler } from '../sampling/sampler.ts';
 import { acceptOrReplace } from './rejection.ts';
 
@@ -19,6 +20,8 @@ export interface Verifying {
  * Where a request is greedy or has a seed, the sampler chooses as it does without drafts, and a draft stands while it is
  * what was chosen: so the ids do not depend on what was drafted, nor on how much of it there was room for. Any other
  * request follows the rejection rule, which lets as many drafts stand as can.
+ *
+ * Where no token can be chosen, those before it stand and none follows them: nothing is left where that is the first.
  */
 export function verifyDraft({ sampler, draft, logits, tokens, promptLength, ends }: Verifying): Sample[] {
   const rows = draft.tokens.length + 1;
@@ -28,8 +31,10 @@ export function verifyDraft({ sampler, draft, logits, tokens, promptLength, ends
   for (let row = 0; row < rows; row++) {
     const drafted = draft.tokens[row];
     const rowLogits = logits.subarray(row * vocab, (row + 1) * vocab);
-    const sample =
-      drafted === undefined || sampler.isReproducible ? choose(rowLogits) : accept(row, drafted, rowLogits);
+    const sample = unlessNoneCanBe(() =>
+      drafted === undefined || sampler.isReproducible ? choose(rowLogits) : accept(row, drafted, rowLogits),
+    );
+    if (sample === undefined) break;
     samples.push(sample);
     text.push(sample.id);
     if (sample.id !== drafted || ends(sample.id)) break;
@@ -44,5 +49,15 @@ export function verifyDraft({ sampler, draft, logits, tokens, promptLength, ends
     const target = sampler.candidates(rowLogits, text, promptLength);
     const id = acceptOrReplace(target, drafted, draft.distributions?.[row], sampler.uniform);
     return sampler.describe(id, rowLogits);
+  }
+}
+
+/** What `pick` gives, or undefined where no token has a probability. */
+function unlessNoneCanBe(pick: () => Sample): Sample | undefined {
+  try {
+    return pick();
+  } catch (error) {
+    if (error instanceof RxllmError && error.code === 'RXLLM_RUNTIME_FAILED') return undefined;
+    throw error;
   }
 }
