@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { InvalidArgumentError } from 'commander';
+import { isUnfinished } from '../core/model/unfinished.ts';
 import { engines, QUANTIZATIONS, type Quantization } from '../engines/index.ts';
 
 export { EMBEDDED_MODEL } from '../embedded-model.ts';
@@ -66,7 +67,8 @@ export function engineName(name: string): string {
 export const quantization = oneOf(...(Object.keys(QUANTIZATIONS) as Quantization[]));
 
 export function modelDirectory(path: string): string {
-  if (existsSync(join(path, 'config.json'))) return path;
+  // What an unfinished one lacks is told when it is loaded.
+  if (existsSync(join(path, 'config.json')) || isUnfinished(path)) return path;
   throw new InvalidArgumentError(
     'Allowed: a folder in Hugging Face layout, with config.json, tokenizer.json and model.safetensors.',
   );

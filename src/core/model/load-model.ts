@@ -5,6 +5,7 @@ import { parseConfig } from './config.ts';
 import { parseEosIds, parseGenerationConfig } from './generation-config.ts';
 import { loadTokenizer } from './load-tokenizer.ts';
 import { readJson, readJsonIfPresent } from './read-json.ts';
+import { checkFinished } from './unfinished.ts';
 import { checkWeights, indexWeights } from './weights.ts';
 
 const CONFIG = 'config.json';
@@ -16,6 +17,7 @@ export type ConfigAndWeights = Pick<Model, 'name' | 'directory' | 'config' | 'we
 /** @throws RxllmError `RXLLM_MODEL_FILE_MISSING`, `RXLLM_MODEL_FILE_INVALID`, `RXLLM_MODEL_UNSUPPORTED` */
 export async function loadConfigAndWeights(directory: string): Promise<ConfigAndWeights> {
   const path = resolve(directory);
+  checkFinished(path);
   const config = parseConfig(await readJson(path, CONFIG), CONFIG);
   const weights = await indexWeights(path);
   checkWeights(weights, config);

@@ -1,11 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { fixtureDirectory } from '../../../test/support/models.ts';
 import { loadConfigAndWeights } from '../model/load-model.ts';
 import { checkpointMatrix } from './checkpoint-matrix.ts';
 import { linearModules, type QuantMethod, quantizeLayers } from './quantize-layers.ts';
+import { lockRun } from './run-lock.ts';
 import { type QuantScheme, quantScheme } from './scheme.ts';
 import { writeCheckpoint } from './write-checkpoint.ts';
 
@@ -41,33 +42,97 @@ it.each<[QuantMethod, QuantScheme]>([
   expect(layer).toBe(model.config.layers);
 });
 
-it('goes on where it was interrupted, to the same bytes', async () => {
-  const scheme = quantScheme({ bits: 4, groupSize: 16 });
-  const [whole, broken] = [folder(), folder()];
-  await writeCheckpoint(model, whole, { scheme, method: gptq });
+const scheme = quantScheme({ bits: 4, groupSize: 16 });
+const FIRST = 'model-00001-of-00003.safetensors';
+
+/** A folder whose run came to the second layer, and no further. */
+async function interrupted(of = model, method = gptq): Promise<string> {
+  const out = folder();
   let matrices = 0;
-  const interrupt = () => {
+  const onMatrix = () => {
     matrices += 1;
-    if (matrices === linearModules(model, 0).length + 2) throw new Error('interrupted');
+    if (matrices === linearModules(of, 0).length + 2) throw new Error('interrupted');
   };
-  await expect(writeCheckpoint(model, broken, { scheme, method: gptq, onMatrix: interrupt })).rejects.toThrow(
-    'interrupted',
-  );
-  const first = files(broken)['model-00001-of-00003.safetensors'];
-  await expect(writeCheckpoint(model, broken, { scheme, method: { name: 'rtn' } })).rejects.toMatchObject({
-    code: 'RXLLM_OPTION_INVALID',
-    message: expect.stringContaining('holds an unfinished run with other settings'),
+  await expect(writeCheckpoint(of, out, { scheme, method, onMatrix })).rejects.toThrow('interrupted');
+  return out;
+}
+
+describe('an interrupted run', async () => {
+  const whole = folder();
+  await writeCheckpoint(model, whole, { scheme, method: gptq });
+
+  it('goes on where it was, to the same bytes', async () => {
+    const out = await interrupted();
+    await expect(loadConfigAndWeights(out)).rejects.toThrow('is an unfinished run of `rxllm quantize`');
+    const first = statSync(join(out, FIRST)).mtimeMs;
+    await writeCheckpoint(model, out, { scheme, method: gptq });
+    expect(files(out)).toEqual(files(whole));
+    expect(statSync(join(out, FIRST)).mtimeMs).toBe(first);
   });
-  await writeCheckpoint(model, broken, { scheme, method: gptq });
-  expect(files(broken)).toEqual(files(whole));
-  expect(files(broken)['model-00001-of-00003.safetensors']).toEqual(first);
+
+  it.each<[string, (shard: string) => void, readonly string[]]>([
+    ['cut short', (shard) => truncateSync(shard, 1000), [FIRST]],
+    ['of other bytes', (shard) => writeFileSync(shard, readFileSync(shard).fill(0, 2000, 2100)), [FIRST]],
+    ['gone', (shard) => rmSync(shard), []],
+  ])('does a layer again whose file is %s', async (_, damage, told) => {
+    const out = await interrupted();
+    damage(join(out, FIRST));
+    const damaged: string[] = [];
+    await writeCheckpoint(model, out, { scheme, method: gptq, onDamaged: (file) => damaged.push(file) });
+    expect(damaged).toEqual(told);
+    expect(files(out)).toEqual(files(whole));
+  });
+
+  it('has a result that follows from more than its options: the text, the weights, the configuration', async () => {
+    const copy = folder();
+    cpSync(model.directory, copy, { recursive: true });
+    const source = await loadConfigAndWeights(copy);
+    const out = await interrupted(source);
+    const goesOn = (of: typeof model, method: QuantMethod, given = scheme) =>
+      writeCheckpoint(of, out, { scheme: given, method });
+    const refused = (settings: string) => ({
+      code: 'RXLLM_OPTION_INVALID',
+      message: expect.stringContaining(`holds an unfinished run with other settings (${settings})`),
+    });
+    await expect(goesOn(source, { name: 'rtn' })).rejects.toMatchObject(refused('method, actOrder, calibration'));
+    await expect(goesOn(source, gptq, quantScheme({ bits: 4, groupSize: 32 }))).rejects.toMatchObject(
+      refused('groupSize'),
+    );
+    await expect(goesOn(source, { ...gptq, windows: windows.slice(1) })).rejects.toMatchObject(refused('calibration'));
+    const config = { ...source.config, normEps: 2 * source.config.normEps };
+    await expect(goesOn({ ...source, config }, gptq)).rejects.toMatchObject(refused('config'));
+    await expect(goesOn(model, gptq)).rejects.toMatchObject(refused('model, weights'));
+    // The same header, other numbers.
+    const weights = join(copy, 'model.safetensors');
+    const bytes = readFileSync(weights);
+    writeFileSync(weights, bytes.fill(0, bytes.length - 64));
+    await expect(goesOn(await loadConfigAndWeights(copy), gptq)).rejects.toMatchObject(refused('weights'));
+  });
+
+  it('is refused where the note of it is damaged', async () => {
+    const out = await interrupted();
+    truncateSync(join(out, 'quantize-unfinished.json'), 10);
+    await expect(writeCheckpoint(model, out, { scheme, method: gptq })).rejects.toThrow(
+      'holds an unfinished run whose quantize-unfinished.json is damaged; choose another folder, or empty it',
+    );
+  });
+});
+
+it('leaves a folder alone that another run writes, and gives it back when it ends', async () => {
+  const out = folder();
+  const rtn = () => writeCheckpoint(model, out, { scheme, method: { name: 'rtn' } });
+  const leave = await lockRun(out);
+  await expect(rtn()).rejects.toThrow('is being written by another run');
+  await leave();
+  await rtn();
+  expect(readdirSync(out).filter((file) => /lock|partial|unfinished/.test(file))).toEqual([]);
 });
 
 it('leaves a folder alone that is not its own, and a model that is quantized already', async () => {
   const out = folder();
   writeFileSync(join(out, 'notes.txt'), '');
-  const scheme = quantScheme({ bits: 4, groupSize: 16 });
   await expect(writeCheckpoint(model, out, { scheme, method: { name: 'rtn' } })).rejects.toThrow('is not empty');
+  expect(readdirSync(out)).toEqual(['notes.txt']);
   const done = folder();
   await writeCheckpoint(model, done, { scheme, method: { name: 'rtn' } });
   const again = writeCheckpoint(await loadConfigAndWeights(done), folder(), { scheme, method: { name: 'rtn' } });

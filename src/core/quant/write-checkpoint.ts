@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Model, QuantizationConfig, TokenId } from '../contracts/index.ts';
+import type { Model, QuantizationConfig } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
 import { readJson } from '../model/read-json.ts';
 import { readSafetensorsHeader } from '../model/safetensors.ts';
@@ -14,40 +12,64 @@ import { packGptq } from './packed-tensors.ts';
 import { linearModules, type Matrices, type QuantMethod, quantizeLayers } from './quantize-layers.ts';
 import type { QuantizedMatrix } from './quantized-matrix.ts';
 import { readBytes } from './read-tensor.ts';
+import { runSettings } from './run-settings.ts';
 import type { QuantScheme } from './scheme.ts';
+import { beginRun, type UnfinishedRun } from './unfinished-run.ts';
 
 export interface CheckpointOptions {
   readonly scheme: QuantScheme;
   readonly method: QuantMethod;
   readonly onMatrix?: () => void;
+  /** A file of an interrupted run is not what that run wrote; its layer is computed again. */
+  readonly onDamaged?: (file: string) => void;
 }
 
-/** Stands in the folder while it is not finished, and says of what. */
-const UNFINISHED = 'quantize-unfinished.json';
+type Source = Pick<Model, 'directory' | 'config' | 'weights'>;
 
 /**
  * Writes the model with quantized linear layers as a Hugging Face folder in GPTQ's format, a shard a layer. Shards that an
  * earlier run with the same settings has finished are kept.
- * @throws RxllmError `RXLLM_MODEL_UNSUPPORTED`, `RXLLM_OPTION_INVALID` where the folder holds something else
+ * @throws RxllmError `RXLLM_MODEL_UNSUPPORTED`, `RXLLM_OPTION_INVALID` where the folder holds something else or another run
+ * writes it
  */
-export async function writeCheckpoint(
-  model: Pick<Model, 'directory' | 'config' | 'weights'>,
+export async function writeCheckpoint(model: Source, out: string, options: CheckpointOptions): Promise<void> {
+  checkModel(model, options.scheme);
+  const run = await beginRun(out, await runSettings(model, options.scheme, options.method));
+  try {
+    await writeFiles(model, out, run, options);
+    await run.finish();
+  } finally {
+    await run.leave();
+  }
+}
+
+async function writeFiles(
+  model: Source,
   out: string,
-  { scheme, method, onMatrix = () => {} }: CheckpointOptions,
+  run: UnfinishedRun,
+  { scheme, method, onMatrix = () => {}, onDamaged = () => {} }: CheckpointOptions,
 ): Promise<void> {
-  checkModel(model, scheme);
-  await begin(out, settingsOf(model, scheme, method));
   const { layers } = model.config;
   const quantization = storedAs(scheme);
   const shardName = (index: number) => `model-${number(index + 1)}-of-${number(layers + 1)}.safetensors`;
   const map: Record<string, string> = {};
 
-  const known = (layer: number) => readShard(model, out, shardName(layer), layer, quantization);
+  const kept = new Set<number>();
+  const known = async (layer: number): Promise<Matrices | undefined> => {
+    const state = await run.find(shardName(layer));
+    if (state === 'damaged') onDamaged(shardName(layer));
+    if (state !== 'whole') return undefined;
+    kept.add(layer);
+    return readShard(model, out, shardName(layer), layer, quantization);
+  };
   let layer = 0;
   for await (const matrices of quantizeLayers(model, { scheme, method, known, onMatrix })) {
     const tensors = new Map([...matrices].flatMap(([module, matrix]) => packed(module, matrix, quantization)));
     const shard = shardName(layer);
-    if (!existsSync(join(out, shard))) await writeSafetensors(out, shard, tensors);
+    if (!kept.has(layer)) {
+      await writeSafetensors(out, shard, tensors);
+      await run.wrote(shard);
+    }
     for (const name of tensors.keys()) map[name] = shard;
     layer += 1;
   }
@@ -64,7 +86,6 @@ export async function writeCheckpoint(
   await copyTexts(model.directory, out);
   const config = (await readJson(model.directory, 'config.json')) as object;
   await writeJson(out, 'config.json', { ...config, quantization_config: hugging(quantization, scheme, method) });
-  await rm(join(out, UNFINISHED));
 }
 
 /** A zero point of 0 cannot be told from 16 in GPTQ's first format, which all loaders know; symmetric ones never have it. */
@@ -105,42 +126,13 @@ function checkModel({ config, weights }: Pick<Model, 'config' | 'weights'>, { bi
   }
 }
 
-function settingsOf(model: Pick<Model, 'directory' | 'weights'>, scheme: QuantScheme, method: QuantMethod): object {
-  const hash = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
-  const windows = method.name === 'gptq' ? method.windows : ([] as readonly (readonly TokenId[])[]);
-  return {
-    ...scheme,
-    method: method.name,
-    ...(method.name === 'gptq' && { ...method.options, calibration: hash(windows) }),
-    model: model.directory,
-    weights: hash([...model.weights]),
-  };
-}
-
-async function begin(out: string, settings: object): Promise<void> {
-  const refuse = (why: string): never => {
-    throw new RxllmError('RXLLM_OPTION_INVALID', `out ${out} ${why}; choose another folder, or empty it`, {
-      param: 'out',
-    });
-  };
-  const found = await mkdir(out, { recursive: true })
-    .then(() => readdir(out))
-    .catch((error: Error) => refuse(`cannot be used (${error.message})`));
-  // Nothing is lost with the settings of a run that wrote no layer.
-  if (found.every((file) => file === UNFINISHED)) return writeJson(out, UNFINISHED, settings);
-  if (!found.includes(UNFINISHED)) refuse('is not empty');
-  if ((await readFile(join(out, UNFINISHED), 'utf8')) !== json(settings))
-    refuse('holds an unfinished run with other settings');
-}
-
 async function readShard(
   { config }: Pick<Model, 'config'>,
   out: string,
   shard: string,
   layer: number,
   quantization: QuantizationConfig,
-): Promise<Matrices | undefined> {
-  if (!existsSync(join(out, shard))) return undefined;
+): Promise<Matrices> {
   const weights = await readSafetensorsHeader(out, shard);
   const shapes = expectedTensors(config);
   return new Map(
@@ -178,5 +170,5 @@ async function copyTexts(from: string, to: string): Promise<void> {
 }
 
 const number = (value: number) => String(value).padStart(5, '0');
-const json = (value: object) => `${JSON.stringify(value, null, 2)}\n`;
-const writeJson = (directory: string, file: string, value: object) => writeFile(join(directory, file), json(value));
+const writeJson = (directory: string, file: string, value: object) =>
+  writeFile(join(directory, file), `${JSON.stringify(value, null, 2)}\n`);
