@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it, vi } from 'vitest';
@@ -41,6 +41,11 @@ it('writes a folder that loads, whose perplexity is near the float model’s', a
     const out = join(folder, args[1]!);
     expect(await rxllm('quantize', '--model', draft, '--out', out, ...args)).toContain(`${args[3]} bits by ${args[1]}`);
     expect(Math.abs((await perplexityOf(out)) / float - 1)).toBeLessThan(args[3] === '8' ? 0.02 : 0.2);
+    // Told before a port is opened.
+    await expect(rxllm('serve', '--model', out, '--quantize', 'row-int8', '--port', '0')).rejects.toMatchObject({
+      code: 'RXLLM_OPTION_INVALID',
+      message: expect.stringContaining('kernel row-int8 takes 8 bits, symmetric, one scale a row'),
+    });
   }
 });
 
@@ -53,4 +58,27 @@ it('says what is supported', async () => {
   );
   stderr.mockRestore();
   await expect(rxllm('quantize', '--model', draft, '--out', out)).rejects.toThrow('gptq needs a text');
+});
+
+it('refuses what only gptq takes with rtn, and an unfinished folder as a model', async () => {
+  const out = join(folder, 'refused');
+  const rtn = ['quantize', '--model', draft, '--out', out, '--method', 'rtn'];
+  for (const [param, ...given] of [
+    ['calibration', '--calibration', story],
+    ['actOrder', '--act-order'],
+    ['damping', '--damping', '0.01'],
+  ] as const) {
+    await expect(rxllm(...rtn, ...given)).rejects.toMatchObject({
+      code: 'RXLLM_OPTION_INVALID',
+      param,
+      message: expect.stringContaining('leave it out, or use --method gptq'),
+    });
+  }
+  expect(existsSync(out)).toBe(false);
+  mkdirSync(out);
+  writeFileSync(join(out, 'quantize-unfinished.json'), '{}');
+  await expect(rxllm('perplexity', '--model', out, '--file', story)).rejects.toMatchObject({
+    code: 'RXLLM_MODEL_FILE_MISSING',
+    message: expect.stringContaining('an unfinished run of `rxllm quantize`, and no model yet. Run it again'),
+  });
 });

@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgress } from '../bench/progress.ts';
 import type { Model } from '../core/contracts/index.ts';
+import { RxllmError } from '../core/errors.ts';
 import { windowsOf } from '../core/eval/window-logits.ts';
 import { loadModel } from '../core/model/load-model.ts';
 import { linearModules, type QuantMethod } from '../core/quant/quantize-layers.ts';
@@ -45,7 +47,24 @@ export function addQuantize(program: Command): void {
     .option('--calibration <file>', 'a text for gptq, like those that the model is to write')
     .option('--act-order', 'gptq: begin with the inputs that are largest', false)
     .option('--damping <share>', "gptq: of the Hessian's mean diagonal, added to it", number(0, 1), 0.01)
-    .action(quantize);
+    .action((options: QuantizeOptions, command: Command) => {
+      checkMethod(options, command);
+      return quantize(options);
+    });
+}
+
+/** What only gptq takes, and what it needs, told before anything is loaded. @throws RxllmError `RXLLM_OPTION_INVALID` */
+function checkMethod({ method, calibration }: QuantizeOptions, command: Command): void {
+  if (method === 'gptq') {
+    if (calibration !== undefined) return;
+    const message = 'calibration: gptq needs a text; give a file of some pages, or use --method rtn.';
+    throw new RxllmError('RXLLM_OPTION_INVALID', message, { param: 'calibration' });
+  }
+  for (const param of ['calibration', 'actOrder', 'damping']) {
+    if (command.getOptionValueSource(param) !== 'cli') continue;
+    const message = `${param}: --method ${method} looks at the weights alone; leave it out, or use --method gptq.`;
+    throw new RxllmError('RXLLM_OPTION_INVALID', message, { param });
+  }
 }
 
 async function quantize({
@@ -64,9 +83,11 @@ async function quantize({
   });
   const method = await methodOf(model, options);
   const progress = createProgress('matrices', model.config.layers * linearModules(model, 0).length);
+  const onDamaged = (file: string) =>
+    void process.stderr.write(`warning: ${join(out, file)} is damaged; its layer is done again\n`);
   const start = performance.now();
   try {
-    await writeCheckpoint(model, out, { scheme, method, onMatrix: progress.advance });
+    await writeCheckpoint(model, out, { scheme, method, onMatrix: progress.advance, onDamaged });
   } finally {
     progress.stop();
   }
@@ -77,14 +98,13 @@ async function quantize({
 
 async function methodOf(
   model: Model,
-  options: Pick<QuantizeOptions, 'method' | 'calibration' | 'actOrder' | 'damping'>,
+  options: Pick<QuantizeOptions, 'calibration' | 'actOrder' | 'damping'>,
 ): Promise<QuantMethod> {
-  const { method: name, calibration, actOrder, damping } = options;
-  if (name === 'rtn') return { name };
-  if (calibration === undefined)
-    throw new CliError('gptq needs a text: give one with --calibration FILE, or use --method rtn.');
+  const { calibration, actOrder, damping } = options;
+  // It is there for gptq and for nothing else.
+  if (calibration === undefined) return { name: 'rtn' };
   const ids = model.tokenizer.encode(await readText(calibration), { addSpecialTokens: false });
   if (ids.length === 0) throw new CliError(`${calibration} is empty; gptq needs some pages of text.`);
   const window = Math.min(CALIBRATION_WINDOW, model.config.maxPositions);
-  return { name, options: { actOrder, damping }, windows: windowsOf(ids, window) };
+  return { name: 'gptq', options: { actOrder, damping }, windows: windowsOf(ids, window) };
 }
