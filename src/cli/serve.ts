@@ -135,7 +135,7 @@ async function serve(options: ServeOptions): Promise<void> {
   });
 }
 
-/** What the limits get wrong that can be told before the model is loaded. @throws RxllmError `RXLLM_OPTION_INVALID` */
+/** What the options get wrong that can be told before the model is loaded. @throws RxllmError `RXLLM_OPTION_INVALID` */
 async function checkLimits(options: ServeOptions): Promise<void> {
   const { recipe } = findEngine(options.engine);
   if (options.draftModel !== undefined && recipe !== speculative) {
@@ -146,6 +146,7 @@ async function checkLimits(options: ServeOptions): Promise<void> {
   const model = (await loadConfigAndWeights(options.model)) as Model;
   const limits = resolveOptions(model, engineOptions(options));
   const layout = recipe.kind === 'staged' ? recipe.kv(model, limits).pool.layout : 'none';
+  if (options.quantize !== undefined) QUANTIZATIONS[options.quantize](model, layout);
   if (options.blockSize === undefined || layout === 'paged') return;
   throw new RxllmError('RXLLM_OPTION_INVALID', `blockSize: the cache of ${recipe.name} has no blocks; leave it out.`, {
     param: 'blockSize',

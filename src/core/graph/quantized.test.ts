@@ -1,17 +1,26 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import ort from 'onnxruntime-node';
 import { firstValueFrom } from 'rxjs';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { argmax, batchOf, logitsRows } from '../../../test/support/greedy.ts';
 import { fixtureDirectory, fixtureGoldens } from '../../../test/support/models.ts';
 import { loadConfigAndWeights } from '../model/load-model.ts';
 import { dequantize, type QuantizedMatrix } from '../quant/quantized-matrix.ts';
 import { roundToNearest } from '../quant/round-to-nearest.ts';
 import { BITS, GROUP_SIZES, type QuantScheme, quantScheme } from '../quant/scheme.ts';
+import { writeCheckpoint } from '../quant/write-checkpoint.ts';
 import { native } from '../runtime/native-runner.ts';
 import { OnnxBuilder } from './onnx-builder.ts';
 import { type QuantizedOptions, quantized } from './quantized.ts';
 import type { QuantKernel } from './quantized-linear.ts';
 import { quantizedWeights } from './quantized-weights.ts';
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const path of folders) rmSync(path, { recursive: true });
+});
 
 const wave = (length: number) => Float32Array.from({ length }, (_, i) => Math.sin(i * 12.9898) * (1 + (i % 7)));
 
@@ -120,5 +129,28 @@ describe('quantized', async () => {
     expect(() => quantized({ bits: 4, groupSize: 32, kernel: 'row-int8' })).toThrow(
       'kernel row-int8 takes bits 8, groupSize channel, symmetric; got bits 4, groupSize 32, symmetric',
     );
+  });
+
+  it('row-int8 refuses a checkpoint that it does not take, before its weights are read', async () => {
+    const slot = quantized({ bits: 8, groupSize: 'channel', kernel: 'row-int8' });
+    const stored = async (bits: number, groupSize: 16 | 'channel', symmetric: boolean) => {
+      const out = mkdtempSync(join(tmpdir(), 'rxllm-row-int8-'));
+      folders.push(out);
+      await writeCheckpoint(model, out, {
+        scheme: quantScheme({ bits, groupSize, symmetric }),
+        method: { name: 'rtn' },
+      });
+      return loadConfigAndWeights(out);
+    };
+    for (const [bits, groupSize, symmetric, found] of [
+      [4, 'channel', true, '4 bits, 1 scale a row: use kernel blocks'],
+      [8, 16, true, /8 bits, \d+ scales a row: use kernel blocks/],
+      [8, 'channel', false, '8 bits, 1 scale a row, asymmetric: use kernel blocks'],
+    ] as const) {
+      const checkpoint = await stored(bits, groupSize, symmetric);
+      expect(() => slot(checkpoint, 'contiguous')).toThrow(found);
+    }
+    const fits = await stored(8, 'channel', true);
+    expect(slot(fits, 'contiguous').author('returned').length).toBeGreaterThan(0);
   });
 });

@@ -4,6 +4,7 @@ import { checkpointMatrix } from '../quant/checkpoint-matrix.ts';
 import { readFloats } from '../quant/read-tensor.ts';
 import { roundToNearest } from '../quant/round-to-nearest.ts';
 import { quantScheme, type SchemeOptions } from '../quant/scheme.ts';
+import { checkRowInt8 } from './check-row-int8.ts';
 import { EMBEDDINGS, HEAD } from './graph-weights.ts';
 import { llamaSource, type ModelWeights } from './llama-graph.ts';
 import type { QuantKernel } from './quantized-linear.ts';
@@ -24,7 +25,8 @@ export interface QuantizedOptions extends SchemeOptions {
 /**
  * A `ModelSlot`: Llama with its weights rounded to the nearest of 16 or 256 values while it is loaded; what a
  * checkpoint has quantized already is taken as it is.
- * @throws RxllmError `RXLLM_OPTION_INVALID` for bits, group sizes and kernels that do not go together
+ * @throws RxllmError `RXLLM_OPTION_INVALID` for bits, group sizes and kernels that do not go together; the slot itself throws
+ * it for a checkpoint that the kernel does not take
  */
 export function quantized(options: QuantizedOptions): (model: ModelWeights, layout: KvLayout) => GraphSource {
   const scheme = quantScheme(options);
@@ -34,6 +36,7 @@ export function quantized(options: QuantizedOptions): (model: ModelWeights, layo
     throw new RxllmError('RXLLM_OPTION_INVALID', message, { param: 'kernel' });
   }
   return (model, layout) => {
+    if (kernel === 'row-int8') checkRowInt8(model);
     const partOf = (module: string, isLookup: boolean): QuantizedPart =>
       isLookup ? 'embeddings' : module === HEAD || module === EMBEDDINGS ? 'head' : 'linear';
     return quantizedSource(model, layout, kernel, (module, isLookup) => {
