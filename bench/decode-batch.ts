@@ -3,14 +3,14 @@
  * The two take turns; a ratio of tokens/s is the median over the pairs. Exits 1 below 2.5 at a context of 128.
  */
 import { DecodeBench, describeMachine, median, printTable, quantile } from './support/decode-bench.ts';
-import { randomSmolLm } from './support/random-checkpoint.ts';
+import { randomSmolLm } from './support/random-model.ts';
 
 const PAIRS = 15;
 const STEPS = 10;
 const BATCH = 8;
 const LEAST = 2.5;
 
-const directory = process.argv[2] ?? randomSmolLm();
+const directory = process.argv[2] ?? (await randomSmolLm());
 const rows = [];
 for (const layout of ['contiguous', 'paged'] as const) {
   const one = await DecodeBench.start({ directory, layout, batch: 1, context: 128 });

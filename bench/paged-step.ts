@@ -4,12 +4,12 @@
  */
 import { describeMachine, median, printTable, quantile } from './support/decode-bench.ts';
 import { pagedAgainstContiguous } from './support/paged-against-contiguous.ts';
-import { randomSmolLm } from './support/random-checkpoint.ts';
+import { randomSmolLm } from './support/random-model.ts';
 
 const TURNS = { pairs: 15, steps: 10 };
 const MOST = 1.35;
 
-const directory = process.argv[2] ?? randomSmolLm();
+const directory = process.argv[2] ?? (await randomSmolLm());
 const rows = [];
 for (const batch of [1, 8]) {
   for (const context of [128, 1024]) {

@@ -9,14 +9,14 @@ import { quantized } from '../src/core/graph/quantized.ts';
 import { loadConfigAndWeights } from '../src/core/model/load-model.ts';
 import { native } from '../src/core/runtime/native-runner.ts';
 import { describeMachine, median, printTable, quantile } from './support/decode-bench.ts';
-import { randomSmolLm } from './support/random-checkpoint.ts';
+import { randomSmolLm } from './support/random-model.ts';
 
 const CONTEXT = 128;
 const PROMPT = 512;
 const PAIRS = 9;
 const DECODE_STEPS = 30;
 
-const directory = process.argv[2] ?? randomSmolLm();
+const directory = process.argv[2] ?? (await randomSmolLm());
 const model = await loadConfigAndWeights(directory);
 const pool: KvPool = { layout: 'contiguous', blocks: 1, blockSize: PROMPT + CONTEXT };
 const ids = Array.from({ length: PROMPT }, (_, i) => (i * 37 + 50) % model.config.vocab);

@@ -6,7 +6,7 @@
 import { loadModel } from '../src/core/model/load-model.ts';
 import { createEngine, prefixCaching } from '../src/engines/index.ts';
 import { median, printTable, quantile } from './support/decode-bench.ts';
-import { randomSmolLmModel } from './support/random-checkpoint.ts';
+import { randomSmolLmModel } from './support/random-model.ts';
 import { coldAndWarm, sharedPrefixPrompts } from './support/shared-prefix.ts';
 
 const isRandom = process.argv.includes('--random');

@@ -15,27 +15,21 @@ import { alternate, ratio } from '../src/bench/compare.ts';
 import { createRandom } from '../src/core/sampling/random.ts';
 import { startProposer } from '../src/core/speculation/draft-model.ts';
 import { printTable } from './support/decode-bench.ts';
-import { randomModel } from './support/random-model.ts';
+import { randomModel, SMOLLM2_135M } from './support/random-model.ts';
 
 const { values } = parseArgs({
   options: { pairs: { type: 'string', default: '7' }, tokens: { type: 'string', default: '96' } },
 });
 const TOKENS = Number(values.tokens);
 const ACCEPTANCE = 0.8;
-const VOCAB = 49_152;
+const VOCAB = SMOLLM2_135M.vocab;
+/** Several engines are open at once, each with a cache for texts of this length. */
+const maxPositions = 2048;
 const PROMPT = Array.from({ length: 64 }, (_, i) => (i * 997 + 13) % VOCAB);
 
 const folder = await mkdtemp(join(tmpdir(), 'rxllm-bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-const target = await randomModel(join(folder, 'target'), {
-  layers: 30,
-  hidden: 576,
-  intermediate: 1536,
-  heads: 9,
-  kvHeads: 3,
-  headDim: 64,
-  vocab: VOCAB,
-});
+const target = await randomModel(join(folder, 'target'), { ...SMOLLM2_135M, maxPositions });
 const small = await randomModel(join(folder, 'draft'), {
   layers: 2,
   hidden: 128,
@@ -44,6 +38,7 @@ const small = await randomModel(join(folder, 'draft'), {
   kvHeads: 2,
   headDim: 32,
   vocab: VOCAB,
+  maxPositions,
 });
 
 const plain = await createEngine(prefixCaching, target);

@@ -6,27 +6,19 @@ import type { ForwardBatch, ModelRunner } from '../../src/core/contracts/index.t
 import { type AttentionVariant, llama } from '../../src/core/graph/llama-graph.ts';
 import { loadConfigAndWeights } from '../../src/core/model/load-model.ts';
 import { native } from '../../src/core/runtime/native-runner.ts';
-import { randomModel } from './random-model.ts';
+import { type Shape, SMOLLM2_135M, writeRandomModel } from './random-model.ts';
 
 /**
  * SmolLM2-135M's layers: 9 query heads on 3 of keys. Four of its 30, since they run one after the other in the same memory
  * and at the same pace, and a sixth of its vocabulary, of which only the last token's logits are computed.
  */
-export const SMOLLM_LAYERS = {
-  layers: 4,
-  hidden: 576,
-  intermediate: 1536,
-  heads: 9,
-  kvHeads: 3,
-  headDim: 64,
-  vocab: 8192,
-};
+export const SMOLLM_LAYERS: Shape = { ...SMOLLM2_135M, layers: 4, vocab: 8192 };
 
 /** Calls `use` with a folder that holds such a model and is gone afterwards. */
 export async function withSmolLmLayers<T>(use: (directory: string) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(join(tmpdir(), 'rxllm-prefill-'));
   try {
-    await randomModel(directory, SMOLLM_LAYERS);
+    await writeRandomModel(directory, SMOLLM_LAYERS);
     return await use(directory);
   } finally {
     await rm(directory, { recursive: true });

@@ -1,7 +1,12 @@
-import { mkdir, open } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Model, Tokenizer } from '../../src/core/contracts/index.ts';
+import type { Model } from '../../src/core/contracts/index.ts';
+import { parseConfig } from '../../src/core/model/config.ts';
 import { loadConfigAndWeights } from '../../src/core/model/load-model.ts';
+import { expectedTensors } from '../../src/core/model/weights.ts';
+import { type TensorToWrite, writeSafetensors } from '../../src/core/model/write-safetensors.ts';
 import { createRandom } from '../../src/core/sampling/random.ts';
 import { TAGGED_CALL } from '../../src/core/text/tool-call-form.ts';
 
@@ -13,88 +18,107 @@ export interface Shape {
   readonly kvHeads: number;
   readonly headDim: number;
   readonly vocab: number;
+  readonly maxPositions: number;
 }
 
-/** Says nothing, and ends nothing. */
-const tokenizer: Tokenizer = {
-  encode: () => [],
-  decode: () => '',
-  tokenText: () => '',
-  toolCallForm: TAGGED_CALL,
-  vocabulary: () => ({ tokens: [], encoding: 'raw' }),
-  applyChatTemplate: () => '',
-  decoder: () => ({ push: () => '', flush: () => '' }),
-  vocabSize: 0,
-  eosIds: new Set(),
+export const SMOLLM2_135M: Shape = {
+  layers: 30,
+  hidden: 576,
+  intermediate: 1536,
+  heads: 9,
+  kvHeads: 3,
+  headDim: 64,
+  vocab: 49_152,
+  maxPositions: 8192,
 };
 
-/** A Llama of this shape with random float16 weights, written into `directory`: for its speed, not for what it says. */
+const DEVIATION = 0.02;
+const SEED = 1;
+
+/** SmolLM2-135M's shape, written once into the system's folder for temporary files. */
+export async function randomSmolLm(): Promise<string> {
+  const directory = join(tmpdir(), `rxllm-random-smollm2-135m-${SEED}`);
+  if (!existsSync(join(directory, 'config.json'))) await writeRandomModel(directory, SMOLLM2_135M);
+  return directory;
+}
+
+export async function randomSmolLmModel(): Promise<Model> {
+  return { ...(await loadWithoutText(await randomSmolLm())), name: 'random-smollm2-135m' };
+}
+
+/** A Llama of this shape, written into `directory`. */
 export async function randomModel(directory: string, shape: Shape): Promise<Model> {
-  const { layers, hidden, intermediate, heads, kvHeads, headDim, vocab } = shape;
+  await writeRandomModel(directory, shape);
+  return loadWithoutText(directory);
+}
+
+/**
+ * Small random weights in bfloat16, the same bytes each time: for a model's speed, which does not depend on their values.
+ * `config.json` comes last, so that a folder that has it is whole.
+ */
+export async function writeRandomModel(directory: string, shape: Shape): Promise<void> {
+  const config = configOf(shape);
+  const random = createRandom(SEED);
+  const tensors = [...expectedTensors(parseConfig(config, 'config.json'))].map(
+    ([name, size]): [string, TensorToWrite] => {
+      const count = size.reduce((product, length) => product * length, 1);
+      return [name, { dtype: 'BF16', shape: size, data: weights(count, size.length > 1, random) }];
+    },
+  );
   await mkdir(directory, { recursive: true });
-  const config = {
-    architectures: ['LlamaForCausalLM'],
-    model_type: 'llama',
-    hidden_act: 'silu',
-    num_hidden_layers: layers,
-    hidden_size: hidden,
-    intermediate_size: intermediate,
-    num_attention_heads: heads,
-    num_key_value_heads: kvHeads,
-    head_dim: headDim,
-    vocab_size: vocab,
-    max_position_embeddings: 2048,
-    rms_norm_eps: 1e-5,
-    rope_theta: 10_000,
-    tie_word_embeddings: true,
+  await writeSafetensors(directory, 'model.safetensors', new Map(tensors));
+  await writeFile(join(directory, 'config.json'), JSON.stringify(config));
+}
+
+const configOf = (shape: Shape) => ({
+  architectures: ['LlamaForCausalLM'],
+  model_type: 'llama',
+  hidden_act: 'silu',
+  num_hidden_layers: shape.layers,
+  hidden_size: shape.hidden,
+  intermediate_size: shape.intermediate,
+  num_attention_heads: shape.heads,
+  num_key_value_heads: shape.kvHeads,
+  head_dim: shape.headDim,
+  vocab_size: shape.vocab,
+  max_position_embeddings: shape.maxPositions,
+  rms_norm_eps: 1e-5,
+  rope_theta: 100_000,
+  tie_word_embeddings: true,
+});
+
+/** The upper halves of float32: norms are 1, matrices uniform around 0. */
+function weights(count: number, isMatrix: boolean, random: () => number): Uint16Array {
+  const halves = new Uint16Array(count);
+  if (!isMatrix) return halves.fill(0x3f80);
+  const value = new Float32Array(1);
+  const bits = new Uint32Array(value.buffer);
+  for (let i = 0; i < count; i++) {
+    value[0] = (random() - 0.5) * DEVIATION * Math.sqrt(12);
+    halves[i] = bits[0]! >>> 16;
+  }
+  return halves;
+}
+
+/** The folder as a model that knows token ids and no text; no token ends one. */
+async function loadWithoutText(directory: string): Promise<Model> {
+  const model = await loadConfigAndWeights(directory);
+  const none = () => {
+    throw new Error('a model with random weights has no text');
   };
-  const tensors: [string, number[]][] = [
-    ['model.embed_tokens.weight', [vocab, hidden]],
-    ['model.norm.weight', [hidden]],
-  ];
-  for (let layer = 0; layer < layers; layer++) {
-    const add = (name: string, ...size: number[]) => tensors.push([`model.layers.${layer}.${name}.weight`, size]);
-    add('input_layernorm', hidden);
-    add('post_attention_layernorm', hidden);
-    add('self_attn.q_proj', heads * headDim, hidden);
-    add('self_attn.k_proj', kvHeads * headDim, hidden);
-    add('self_attn.v_proj', kvHeads * headDim, hidden);
-    add('self_attn.o_proj', hidden, heads * headDim);
-    add('mlp.gate_proj', intermediate, hidden);
-    add('mlp.up_proj', intermediate, hidden);
-    add('mlp.down_proj', hidden, intermediate);
-  }
-  await write(join(directory, 'config.json'), [new TextEncoder().encode(JSON.stringify(config))]);
-  await write(join(directory, 'model.safetensors'), safetensors(tensors));
-  return { ...(await loadConfigAndWeights(directory)), tokenizer, generationDefaults: {} };
-}
-
-function* safetensors(tensors: readonly (readonly [string, readonly number[]])[]): Generator<Uint8Array> {
-  const header: Record<string, object> = {};
-  let offset = 0;
-  const lengths = tensors.map(([name, shape]) => {
-    const length = shape.reduce((a, b) => a * b, 1);
-    header[name] = { dtype: 'F16', shape, data_offsets: [offset, offset + 2 * length] };
-    offset += 2 * length;
-    return length;
-  });
-  const json = new TextEncoder().encode(JSON.stringify(header));
-  yield new Uint8Array(BigUint64Array.of(BigInt(json.length)).buffer);
-  yield json;
-  const random = createRandom(1);
-  for (const length of lengths) {
-    // Any sign and mantissa, with an exponent of 2⁻⁷ to 2⁻⁴: small, and never a special value.
-    const bits = new Uint16Array(length);
-    for (let i = 0; i < length; i++) {
-      const r = Math.floor(random() * 2 ** 13);
-      bits[i] = ((r & 1) << 15) | ((8 + ((r >> 1) & 3)) << 10) | (r >> 3);
-    }
-    yield new Uint8Array(bits.buffer);
-  }
-}
-
-async function write(path: string, parts: Iterable<Uint8Array>): Promise<void> {
-  const file = await open(path, 'w');
-  for (const part of parts) await file.write(part);
-  await file.close();
+  return {
+    ...model,
+    tokenizer: {
+      encode: none,
+      decode: none,
+      tokenText: none,
+      toolCallForm: TAGGED_CALL,
+      vocabulary: () => ({ tokens: [], encoding: 'raw' }),
+      applyChatTemplate: none,
+      decoder: () => ({ push: () => '', flush: () => '' }),
+      vocabSize: model.config.vocab,
+      eosIds: new Set(),
+    },
+    generationDefaults: {},
+  };
 }

@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { contiguousSlots, continuous, createEngine, loadModel, paged, pagedBlocks } from 'rxllm';
 import { pagedAgainstContiguous } from '../../bench/support/paged-against-contiguous.ts';
-import { randomSmolLm } from '../../bench/support/random-checkpoint.ts';
+import { randomSmolLm } from '../../bench/support/random-model.ts';
 import { args, size } from '../support/args.ts';
 import { beforeAndAfter } from '../support/before-and-after.ts';
 import { howManyFit, requestsToFit, runAll } from '../support/how-many-fit.ts';
@@ -64,6 +64,6 @@ writeMeasured(
     compared,
     await inTheSameMemory(),
     await step(model.directory),
-    ...(args.quick ? [] : [await step(randomSmolLm())]),
+    ...(args.quick ? [] : [await step(await randomSmolLm())]),
   ].join('\n\n'),
 );

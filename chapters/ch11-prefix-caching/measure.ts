@@ -1,6 +1,6 @@
 /** The two engines in turn on one request, on a chat, and the first token behind a prefix that is cached or cold. */
 import { createEngine, loadModel, type Model, paged, prefixCaching } from 'rxllm';
-import { randomSmolLmModel } from '../../bench/support/random-checkpoint.ts';
+import { randomSmolLmModel } from '../../bench/support/random-model.ts';
 import { coldAndWarm, sharedPrefixPrompts } from '../../bench/support/shared-prefix.ts';
 import { args, size } from '../support/args.ts';
 import { beforeAndAfter } from '../support/before-and-after.ts';
