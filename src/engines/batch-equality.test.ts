@@ -1,6 +1,7 @@
 import { BehaviorSubject, type Subject } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { modelDirectory } from '../../test/support/models.ts';
+import { withEngine } from '../../test/support/with-engine.ts';
 import type {
   Engine,
   EngineOptions,
@@ -15,7 +16,6 @@ import { pagedBlocks } from '../core/memory/paged-blocks.ts';
 import { loadModel } from '../core/model/load-model.ts';
 import { createRandom } from '../core/sampling/random.ts';
 import { continuous } from './continuous-batching.ts';
-import { createEngine } from './create-engine.ts';
 import { flashAttention } from './flash-attention.ts';
 import { staticBatch } from './static-batching.ts';
 import { swap } from './swap.ts';
@@ -71,38 +71,29 @@ function say(engine: Engine, request: GenerateRequest, onEvent: (type: TokenEven
   });
 }
 
-async function withEngine<T>(
-  recipe: StagedRecipe,
-  options: Partial<EngineOptions>,
-  use: (engine: Engine) => Promise<T>,
-  model = draft,
-): Promise<T> {
-  const engine = await createEngine(recipe, model, options);
-  try {
-    return await use(engine);
-  } finally {
-    await engine.close();
-  }
-}
-
 /** One after the other. */
-const alone = (recipe: StagedRecipe, arrivals: readonly Arrival[], model?: Model) =>
+const alone = (recipe: StagedRecipe, arrivals: readonly Arrival[], model: Model = draft) =>
   withEngine(
     recipe,
-    { maxNumSeqs: 1 },
+    model,
     async (engine) => {
       const said: Said[] = [];
       for (const { request } of arrivals) said.push(await say(engine, request, () => {}));
       return said;
     },
-    model,
+    { maxNumSeqs: 1 },
   );
 
 /** Each as it arrives. */
-const together = (recipe: StagedRecipe, options: Partial<EngineOptions>, arrivals: readonly Arrival[], model?: Model) =>
+const together = (
+  recipe: StagedRecipe,
+  options: Partial<EngineOptions>,
+  arrivals: readonly Arrival[],
+  model: Model = draft,
+) =>
   withEngine(
     recipe,
-    options,
+    model,
     async (engine) => {
       const said: Promise<Said>[] = [];
       let preemptions = 0;
@@ -129,7 +120,7 @@ const together = (recipe: StagedRecipe, options: Partial<EngineOptions>, arrival
       for (const [i, { after }] of arrivals.entries()) await (said[i] ?? said[after]);
       return { said: await Promise.all(said), preemptions, mostRunning };
     },
-    model,
+    options,
   );
 
 /** Of every second request the reader falls behind after two tokens, until the sequence has lost its memory. */

@@ -1,7 +1,8 @@
 import { filter, firstValueFrom, lastValueFrom, map, take, toArray } from 'rxjs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { embeddedModel } from '../../test/support/real-server.ts';
-import type { Engine, EngineOptions, Recipe, ResponseFormat, SamplingParams } from '../core/contracts/index.ts';
+import { withEngine } from '../../test/support/with-engine.ts';
+import type { Engine, ResponseFormat, SamplingParams } from '../core/contracts/index.ts';
 import { createEngine } from './create-engine.ts';
 import { createEngineHost } from './engine-host.ts';
 import { findEngine } from './registry.ts';
@@ -15,19 +16,6 @@ const REGEX = /^[a-z]{4} [a-z]{4} [0-9]{12}$/;
 const FORMAT: ResponseFormat = { type: 'regex', pattern: '[a-z]{4} [a-z]{4} [0-9]{12}' };
 const params = { responseFormat: FORMAT, temperature: 1, seed: 7, maxTokens: 80 };
 
-async function using<T>(
-  recipe: Recipe,
-  use: (engine: Engine) => Promise<T>,
-  options: Partial<EngineOptions> = {},
-): Promise<T> {
-  const engine = await createEngine(recipe, model, options);
-  try {
-    return await use(engine);
-  } finally {
-    await engine.close();
-  }
-}
-
 const textOf = (engine: Engine, params: Partial<SamplingParams>) =>
   lastValueFrom(
     engine
@@ -39,7 +27,7 @@ describe('every kind of engine follows a grammar, and draws the same from it', a
   const reference = await keeper.generate(PROMPT, undefined, params);
   it.each(['baseline', 'transformer', 'prefix-caching', 'int4', 'speculative'])('%s', async (name) => {
     const { recipe } = findEngine(name);
-    const result = await using(recipe, (engine) => engine.generate(PROMPT, undefined, params));
+    const result = await withEngine(recipe, model, (engine) => engine.generate(PROMPT, undefined, params));
     expect(result.text).toMatch(REGEX);
     expect(result.finishReason).toBe('stop');
     if (recipe.exact) expect(result.text).toBe(reference.text);
@@ -47,7 +35,7 @@ describe('every kind of engine follows a grammar, and draws the same from it', a
 });
 
 it('drafts are for rows without a grammar only', async () => {
-  await using(findEngine('speculative').recipe, async (engine) => {
+  await withEngine(findEngine('speculative').recipe, model, async (engine) => {
     const [guided, free] = await Promise.all([
       engine.generate(PROMPT, undefined, params),
       engine.generate(PROMPT, 80, { ignoreEos: true }),
@@ -64,9 +52,14 @@ it('a preempted text goes on where it was', async () => {
   // Their blocks are enough for two of them at full length.
   const options = { kvCacheMemoryMiB: 1, maxModelLen: 96 };
   const ask = (engine: Engine, prompt: string) => firstValueFrom(engine.stream({ prompt, params }).pipe(toArray()));
-  const crowded = await using(recipe, (engine) => Promise.all(prompts.map((prompt) => ask(engine, prompt))), options);
+  const crowded = await withEngine(
+    recipe,
+    model,
+    (engine) => Promise.all(prompts.map((prompt) => ask(engine, prompt))),
+    options,
+  );
   expect(crowded.flat().some(({ type }) => type === 'preempted')).toBe(true);
-  await using(recipe, async (engine) => {
+  await withEngine(recipe, model, async (engine) => {
     for (const [index, prompt] of prompts.entries()) {
       const alone = await ask(engine, prompt);
       const [a, b] = [alone.at(-1), crowded[index]!.at(-1)];
@@ -89,7 +82,7 @@ it('a hot swap leaves running texts their grammars, and keeps what is compiled',
 });
 
 it('maxTokens cuts with length, and a stop string where it stands', async () => {
-  await using(findEngine('kv-cache').recipe, async (engine) => {
+  await withEngine(findEngine('kv-cache').recipe, model, async (engine) => {
     const cut = await engine.generate(PROMPT, 6, params);
     expect(cut.finishReason).toBe('length');
     const whole = await engine.generate(PROMPT, undefined, params);
@@ -101,7 +94,7 @@ it('maxTokens cuts with length, and a stop string where it stands', async () => 
 
 describe('leaving', () => {
   it('while the grammar is compiled takes nothing', async () => {
-    await using(findEngine('kv-cache').recipe, async (engine) => {
+    await withEngine(findEngine('kv-cache').recipe, model, async (engine) => {
       const format: ResponseFormat = { type: 'regex', pattern: '(left|early)[0-9]{9}' };
       const events: string[] = [];
       const reading = engine
@@ -114,7 +107,7 @@ describe('leaving', () => {
   });
 
   it('in the middle frees the matcher, and the others go on', async () => {
-    await using(findEngine('continuous-batching').recipe, async (engine) => {
+    await withEngine(findEngine('continuous-batching').recipe, model, async (engine) => {
       const other = engine.generate(PROMPT, undefined, params);
       const read = engine.stream({ prompt: PROMPT, params }).pipe(
         filter(({ type }) => type === 'token'),
@@ -127,7 +120,7 @@ describe('leaving', () => {
   });
 
   it('a deadline that passes before the grammar is compiled ends with abort', async () => {
-    await using(findEngine('kv-cache').recipe, async (engine) => {
+    await withEngine(findEngine('kv-cache').recipe, model, async (engine) => {
       const responseFormat: ResponseFormat = { type: 'regex', pattern: '(late)[0-9]{500}' };
       const events = await firstValueFrom(
         engine.stream({ prompt: PROMPT, params: { responseFormat }, deadlineMs: 1 }).pipe(toArray()),
