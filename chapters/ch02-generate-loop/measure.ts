@@ -3,5 +3,5 @@ import { size } from '../support/args.ts';
 import { beforeAndAfter } from '../support/before-and-after.ts';
 import { writeMeasured } from '../support/measured.ts';
 
-const comparing = { pairs: size(15, 1), maxTokens: size(64, 4) };
+const comparing = { pairs: size(15, 1), maxTokens: size(128, 4) };
 writeMeasured(import.meta.url, await beforeAndAfter(['baseline', 'generate-loop'], comparing));
