@@ -1,8 +1,9 @@
 /**
- * What a prefix cache costs that never hits: `npx tsx bench/prefix-cache-cost.ts [PAIRS]` runs the same requests through
+ * What a prefix cache costs that never hits: `npx tsx bench/prefix-cache-cost.ts [--pairs 15]` runs the same requests through
  * `paged-attention` and `prefix-caching`, in turns, every request under a salt of its own. Then the allocators alone.
  */
 import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 import { forkJoin, lastValueFrom } from 'rxjs';
 import type { Engine, EngineOptions, KvAllocator, KvSlot, Sequence } from '../src/core/contracts/index.ts';
 import { pagedBlocks } from '../src/core/memory/paged-blocks.ts';
@@ -11,7 +12,8 @@ import { loadModel } from '../src/core/model/load-model.ts';
 import { createEngine, paged, prefixCaching } from '../src/engines/index.ts';
 import { median, printTable, quantile } from './support/decode-bench.ts';
 
-const pairs = Number(process.argv[2] ?? 15);
+const { values } = parseArgs({ options: { pairs: { type: 'string', default: '15' } } });
+const pairs = Number(values.pairs);
 const REQUESTS = 16;
 const { requests } = JSON.parse(readFileSync(new URL('./workloads/uniform-8-128.json', import.meta.url), 'utf8')) as {
   readonly requests: readonly { readonly prompt: string; readonly max_tokens: number }[];
