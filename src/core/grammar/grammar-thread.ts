@@ -46,7 +46,8 @@ export class GrammarThread {
     let left = timeoutMs;
     const timer = setInterval(() => {
       left -= TICK_MS;
-      if (left <= 0) this.#settleCompile?.(tooLarge(`it took more than ${timeoutMs / 1000} s to compile`));
+      if (left > 0) return;
+      this.#settleCompile?.(tooLarge(`it took more than ${timeoutMs / 1000} s to compile`, source.type));
     }, TICK_MS);
     try {
       await new Promise<void>((resolve, reject) => {
