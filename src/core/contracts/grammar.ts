@@ -70,7 +70,10 @@ export interface GrammarMatcher {
   readonly isReady: boolean;
   /** Emits once, as soon as `mask` knows; it never errors. */
   readonly ready$: Observable<void>;
-  /** What may follow the tokens accepted so far. Call it when ready. @throws RxllmError `RXLLM_RUNTIME_FAILED` */
+  /**
+   * What may follow the tokens accepted so far. Call it when ready.
+   * @throws RxllmError `RXLLM_RUNTIME_FAILED`, and `RXLLM_GRAMMAR_INVALID` where nothing may
+   */
   mask(): TokenMask;
   /** The text goes on with this token, one of the mask's. The next mask is begun. */
   accept(id: TokenId): void;

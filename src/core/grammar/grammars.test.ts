@@ -106,6 +106,30 @@ describe('what cannot be compiled', () => {
     expect((error as Error).message).not.toMatch(/\.cc|\//);
   });
 
+  it.each([
+    { type: 'json_schema', schema: { $ref: '#' } },
+    { type: 'grammar', grammar: 'root ::= root "a"' },
+  ] as const)('%j, which no text fits, is refused', async (format) => {
+    await expect(matcherOf(grammars, format)).rejects.toMatchObject({
+      code: 'RXLLM_GRAMMAR_INVALID',
+      message: expect.stringContaining('no text fits it'),
+    });
+  });
+
+  it('a grammar that leads nowhere is refused where the text gets there', async () => {
+    const matcher = await matcherOf(grammars, { type: 'grammar', grammar: 'root ::= "a" b | "d"\nb ::= b "c"' });
+    expect(await allowed(matcher)).not.toEqual([]);
+    matcher.accept(tokenizer.encode('a')[0]!);
+    await expect(allowed(matcher)).rejects.toMatchObject({ code: 'RXLLM_GRAMMAR_INVALID' });
+    matcher.dispose();
+  });
+
+  it('an empty text may be the only one', async () => {
+    const matcher = await matcherOf(grammars, { type: 'grammar', grammar: 'root ::= ""' });
+    expect(await allowed(matcher)).toEqual(eosIds.toSorted((a, b) => a - b));
+    matcher.dispose();
+  });
+
   it('what takes too long is ended', async () => {
     const slow = opened({ compileMs: 50 });
     const schema = { type: 'array', items: { type: 'string', maxLength: 60 }, minItems: 60, maxItems: 60 };
