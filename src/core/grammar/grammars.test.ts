@@ -182,6 +182,29 @@ describe('the cache', () => {
     expect(grammars.size).toBe(1);
   });
 
+  it('what is compiled for nobody is ended, and makes room', async () => {
+    const grammars = opened({ maxCompiling: 1 });
+    const schema = { type: 'array', items: { type: 'string', maxLength: 60 }, minItems: 60, maxItems: 60 };
+    const large = grammars.matcher(source({ type: 'json_schema', schema }));
+    const [first, second] = [large.subscribe(), large.subscribe()];
+    const next = firstValueFrom(grammars.matcher(regex('e')));
+    first.unsubscribe();
+    expect(grammars.size).toBe(1);
+    const start = performance.now();
+    second.unsubscribe();
+    (await next).dispose();
+    expect(performance.now() - start).toBeLessThan(5000);
+    expect(grammars.size).toBe(1);
+  });
+
+  it('who comes after that begins anew', async () => {
+    const grammars = opened({ maxCompiling: 1 });
+    grammars.matcher(regex('f')).subscribe().unsubscribe();
+    expect(grammars.size).toBe(0);
+    (await firstValueFrom(grammars.matcher(regex('f')))).dispose();
+    expect(grammars.size).toBe(1);
+  });
+
   it('closing ends what waits and what is followed', async () => {
     const grammars = opened({ capacity: 1 });
     const a = await firstValueFrom(grammars.matcher(regex('a')));
