@@ -15,7 +15,7 @@ export type ResponseFormat =
   | { readonly type: 'json_object' }
   /**
    * JSON that fits the schema. Properties that it does not name come only where it says `additionalProperties`; `oneOf`
-   * is taken as `anyOf`. A keyword that cannot be enforced is refused, or passed over where `strict` is false.
+   * is taken as `anyOf`, and a bounded integer has at most 15 digits. A keyword that cannot be enforced is refused, or passed over where `strict` is false.
    */
   | { readonly type: 'json_schema'; readonly schema: JsonSchema; readonly strict?: boolean }
   /** The whole text matches. */
