@@ -42,6 +42,7 @@ const sameToken: Slot<import('../src/core/contracts/index.ts').Computed, Sampled
     produced: new Map(step.rows.map(({ sequence }) => [sequence.id, [3]])),
     logprobs: new Map(),
     failed: new Map(),
+    late: new Set(),
   }));
 
 const logits = { rows: ROWS, vocab: config.vocab, data: new Float32Array(ROWS * config.vocab) };

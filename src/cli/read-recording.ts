@@ -41,11 +41,13 @@ const SHAPES: Readonly<Record<RecordLine['type'], TSchema>> = {
   abort: Type.Object({ id: text, during: Type.Boolean() }),
   pause: Type.Object({ id: text, at: time }),
   resume: Type.Object({ id: text }),
+  mask: Type.Object({ id: text }),
   step: Type.Object({
     index: whole,
     now: time,
     rows: Type.Array(Type.Tuple([text, text, whole])),
     preempted: texts,
+    late: Type.Optional(texts),
     events: Type.Array(Type.Tuple([text, Type.Array(Type.Object({ type: text }))])),
   }),
 };

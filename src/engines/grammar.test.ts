@@ -1,11 +1,17 @@
 import { filter, firstValueFrom, lastValueFrom, map, take, toArray } from 'rxjs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { embeddedModel } from '../../test/support/real-server.ts';
+import { slowed } from '../../test/support/slow-matcher.ts';
 import { withEngine } from '../../test/support/with-engine.ts';
-import type { Engine, ResponseFormat, SamplingParams } from '../core/contracts/index.ts';
+import type { Engine, EngineOptions, Recipe, ResponseFormat, SamplingParams } from '../core/contracts/index.ts';
+import { type RecordLine, recordedOptions } from '../core/recording/lines.ts';
+import { createRandom } from '../core/sampling/random.ts';
+import { record } from '../operators/record.ts';
 import { createEngine } from './create-engine.ts';
 import { createEngineHost } from './engine-host.ts';
 import { findEngine } from './registry.ts';
+import { replay } from './replay.ts';
+import { observe, swap } from './swap.ts';
 
 const model = await embeddedModel();
 // While it is open the others share its compiled grammars.
@@ -68,6 +74,41 @@ it('a preempted text goes on where it was', async () => {
       expect(b.result.text).toMatch(REGEX);
     }
   });
+});
+
+it('a recording with late masks replays to the same, however long they take there', async () => {
+  const lines: RecordLine[] = [];
+  const { recipe } = findEngine('continuous-batching');
+  if (recipe.kind !== 'staged') throw new Error('it has no stages');
+  // Of every other sequence each mask takes longer than a step waits.
+  let count = 0;
+  const withLateMasks: typeof recipe.tokenize = (context) => (requests) =>
+    requests.pipe(
+      recipe.tokenize(context),
+      map((sequence) => {
+        const isSlow = count++ % 2 === 0 && sequence.grammar !== undefined;
+        return isSlow ? { ...sequence, grammar: slowed(sequence.grammar!, 30, context.options.clock) } : sequence;
+      }),
+    );
+  const slow = observe(
+    swap(recipe, { name: 'late-masks', tokenize: withLateMasks }),
+    record((line) => lines.push(structuredClone(line))),
+  );
+  await using(
+    slow,
+    async (engine) => {
+      const texts = await Promise.all([1, 2, 3, 4].map((seed) => textOf(engine, { ...params, seed })));
+      for (const text of texts) expect(text).toMatch(REGEX);
+      const options = recordedOptions(engine.options);
+      lines.unshift({ type: 'engine', engine: engine.name, model: model.name, seed: 5, options });
+    },
+    { random: createRandom(5) },
+  );
+  expect(lines.some((line) => line.type === 'step' && line.late !== undefined)).toBe(true);
+  expect(lines.some(({ type }) => type === 'mask')).toBe(true);
+  const replayed = await replay(recipe, model, JSON.parse(JSON.stringify(lines)) as RecordLine[]);
+  expect(replayed.parting).toBeUndefined();
+  expect(replayed.steps).toBeGreaterThan(20);
 });
 
 it('a hot swap leaves running texts their grammars, and keeps what is compiled', async () => {

@@ -43,7 +43,9 @@ export function createLoop(recipe: StagedRecipe, context: EngineContext, onError
   let wakeAt = Number.POSITIVE_INFINITY;
   // Every turn starts off the stack of the one before it, for a turn may be synchronous from end to end.
   const nextTurn = (): Observable<unknown> => {
-    const awaited: Observable<unknown> = awake ? of(undefined) : merge(wake$, after(wakeAt - clock.now(), clock));
+    const awaited: Observable<unknown> = awake
+      ? of(undefined)
+      : merge(wake$, after(wakeAt - clock.now(), clock), ...lateMasks(context));
     return awaited.pipe(take(1), concatMap(betweenSteps), take(1));
   };
   const turn$ = defer(() => {
@@ -77,6 +79,11 @@ export function createLoop(recipe: StagedRecipe, context: EngineContext, onError
       wake$.next();
     },
   };
+}
+
+/** Emit when a sequence may go on that has no rows for want of its mask. */
+function lateMasks({ running, waiting }: EngineContext): Observable<void>[] {
+  return [...running, ...waiting].flatMap(({ awaitsMask, grammar }) => (awaitsMask && grammar ? [grammar.ready$] : []));
 }
 
 function onlyStep([step, ...more]: readonly Settled[]): Settled {

@@ -16,6 +16,7 @@ import { createSequence, withGrammar } from '../operators/tokenize.ts';
 import { compose } from './compose.ts';
 import { disposeAll } from './dispose-all.ts';
 import { resolveOptions } from './options.ts';
+import { replayedMatcher } from './replayed-matcher.ts';
 import { observe } from './swap.ts';
 
 /** The first step in which the run differs from its recording. */
@@ -52,6 +53,8 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
   const context: EngineContext = { options, model, runner, kv, waiting: [], running: [], owned: [] };
   const openGrammar = useGrammars(context);
   const sequences = new Map<SequenceId, Sequence>();
+  /** Whose mask was late in the recording, and has not come yet. */
+  const late = new Set<SequenceId>();
   const find = (id: SequenceId): Sequence => {
     const sequence = sequences.get(id);
     if (sequence) return sequence;
@@ -74,7 +77,7 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
       switch (line.type) {
         case 'arrive':
           now = line.request.arrivedAt;
-          sequences.set(line.request.id, await arrive(line.request, context, sequences, openGrammar));
+          sequences.set(line.request.id, await arrive(line.request, context, { sequences, late, openGrammar }));
           break;
         case 'cancel':
         case 'abort': {
@@ -92,14 +95,21 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
           sequence.pausedAt = undefined;
           break;
         }
+        case 'mask':
+          late.delete(line.id);
+          break;
         case 'step': {
           if (line.rows.length === 0 && line.events.length === 0 && line.preempted.length === 0) break;
           now = line.now;
+          for (const id of line.late ?? []) late.add(id);
+          // However long they take here: who is late is the recording's to say.
+          await Promise.all(line.rows.map(([id]) => firstValueFrom(find(id).grammar?.ready$ ?? of(undefined))));
           const step = await firstValueFrom(of({ index: line.index, now }).pipe(stages));
           during = [];
           steps += 1;
           const { rows, preempted, events } = line;
-          const [recorded, replayed] = [{ rows, preempted, events }, recordedStep(step)];
+          const recorded = { rows, preempted, ...(line.late && { late: line.late }), events };
+          const replayed = recordedStep(step);
           if (JSON.stringify(recorded) !== JSON.stringify(replayed)) {
             return { steps, parting: { index: line.index, recorded, replayed } };
           }
@@ -115,11 +125,16 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
   }
 }
 
+interface Arrivals {
+  readonly sequences: ReadonlyMap<SequenceId, Sequence>;
+  readonly late: ReadonlySet<SequenceId>;
+  readonly openGrammar: OpenGrammar;
+}
+
 async function arrive(
   { id, tokens, params, priority, cacheSalt, parent }: RecordedRequest,
   context: EngineContext,
-  sequences: ReadonlyMap<SequenceId, Sequence>,
-  openGrammar: OpenGrammar,
+  { sequences, late, openGrammar }: Arrivals,
 ): Promise<Sequence> {
   const { logitBias, ...rest } = params;
   const request = {
@@ -129,7 +144,8 @@ async function arrive(
     ...(priority === undefined ? {} : { priority }),
     ...(cacheSalt === undefined ? {} : { cacheSalt }),
   };
-  const grammar = await firstValueFrom(openGrammar(rest.responseFormat));
+  const matcher = await firstValueFrom(openGrammar(rest.responseFormat));
+  const grammar = matcher && replayedMatcher(matcher, () => late.has(id));
   const sequence = withGrammar(createSequence(request, [...tokens], context), grammar);
   const shared = parent === undefined ? undefined : sequences.get(parent);
   if (shared !== undefined) sequence.parent = shared;

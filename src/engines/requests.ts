@@ -185,8 +185,10 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       // The events of those that had left were lost with the step.
       const left = [...routes.values()].filter(({ sequence }) => sequence.phase === 'finished');
       for (const { sequence } of left) send(sequence.id, [finished(sequence)]);
-      // A paused sequence had no row in it, and keeps its place, unless it was about to leave.
-      const ran = running.filter(({ phase, finish }) => phase !== 'paused' || finish !== undefined);
+      // One that is paused or awaits its mask had no row in it, and keeps its place, unless it was about to leave.
+      const ran = running.filter(
+        ({ phase, finish, awaitsMask }) => (phase !== 'paused' && !awaitsMask) || finish !== undefined,
+      );
       for (const sequence of ran) drop(sequence, running, error);
       if (left.length > 0 || ran.length > 0) return true;
       const queued = waiting.filter(({ phase }) => phase === 'waiting');

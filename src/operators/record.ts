@@ -13,11 +13,14 @@ import { type RecordLine, recordedRequest, recordedStep } from '../core/recordin
 export function record(write: (line: RecordLine) => void): Observer {
   /** Everyone in queue and batch, with whether the reader was behind when last seen. */
   const known = new Map<Sequence, boolean>();
+  /** Those whose mask was late when last seen. */
+  const late = new Set<Sequence>();
   /** A step that was planned and has not settled: if the next one is planned first, it failed. */
   let open: Tick | undefined;
 
   const leave = (sequence: Sequence, type: 'cancel' | 'abort', during: boolean) => {
     known.delete(sequence);
+    late.delete(sequence);
     write({ type, id: sequence.id, during });
   };
 
@@ -43,6 +46,11 @@ export function record(write: (line: RecordLine) => void): Observer {
       const { id, pausedAt = now } = sequence;
       write(paused ? { type: 'pause', id, at: pausedAt } : { type: 'resume', id });
     }
+    for (const sequence of late) {
+      if (sequence.awaitsMask) continue;
+      late.delete(sequence);
+      write({ type: 'mask', id: sequence.id });
+    }
   };
 
   const settled = ({ waiting, running }: EngineContext, step: Settled) => {
@@ -52,6 +60,7 @@ export function record(write: (line: RecordLine) => void): Observer {
       else if (sequence.finish === 'abort') leave(sequence, 'abort', true);
       else known.delete(sequence);
     }
+    for (const sequence of known.keys()) if (sequence.awaitsMask) late.add(sequence);
     open = undefined;
     write({ type: 'step', index: step.index, now: step.now, ...recordedStep(step) });
   };

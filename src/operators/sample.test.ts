@@ -2,6 +2,7 @@ import { of } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { decodeRow, emptyStep, operatorContext, runningSequence } from '../../test/support/context.ts';
 import { expectWellBehaved, testScheduler } from '../../test/support/marbles.ts';
+import { anyToken, slowed } from '../../test/support/slow-matcher.ts';
 import type { Computed, EngineContext, Sampled, Sequence } from '../core/contracts/index.ts';
 import { sample } from './sample.ts';
 
@@ -77,6 +78,24 @@ describe('sample', () => {
     const { produced, failed } = run(context, stepOf([sick, new Float32Array(32).fill(Number.NaN)], [well, peak(3)]));
     expect([...produced]).toEqual([['s1', [3]]]);
     expect([...failed]).toEqual([['s0', expect.objectContaining({ code: 'RXLLM_RUNTIME_FAILED' })]]);
+  });
+
+  it('chooses none for a row whose mask is late, and tells of it', () => {
+    const scheduler = testScheduler();
+    const context = operatorContext(scheduler);
+    const slow = { ...runningSequence(context), grammar: slowed(anyToken(), 50, scheduler) };
+    const other = runningSequence(context);
+    let sampled: Sampled | undefined;
+    scheduler.run(() => {
+      of(stepOf([slow, peak(3)], [other, peak(4)]))
+        .pipe(sample()(context))
+        .subscribe((step) => {
+          sampled = step;
+          slow.grammar.dispose();
+        });
+    });
+    expect([...sampled!.produced]).toEqual([[other.id, [4]]]);
+    expect([...sampled!.late]).toEqual([slow.id]);
   });
 
   it('is well behaved', () => {

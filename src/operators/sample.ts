@@ -8,27 +8,33 @@ import type {
   TokenId,
   TokenLogprobs,
 } from '../core/contracts/index.ts';
-import { masksReady } from '../core/grammar/masks-ready.ts';
+import { isLate, masksReady } from '../core/grammar/masks-ready.ts';
 import { samplerOf } from '../core/sampling/sampler-of.ts';
 
 /**
  * Chooses the next token of each row that has logits, with the request's own parameters and seeded generator. Rows that
- * verify has decided keep its tokens. Where rows follow grammars, their masks are waited for: they were begun when the
- * token before was chosen, and so are mostly there. A row for which none can be chosen is among the `failed`; its neighbours go on.
+ * verify has decided keep its tokens. Where rows follow grammars, their masks are waited for, but not for long where
+ * others are held up: they were begun when the token before was chosen, and so are mostly there. A row whose mask is not
+ * is `late`, and one for which no token can be chosen is among the `failed`; its neighbours go on.
  *
  *     computed: --c--------
  *     sample(): --sampled--
  */
 export const sample = (): Slot<Computed, Sampled> => (context) =>
-  concatMap((step) => masksReady(step).pipe(map(() => choose(step, context))));
+  concatMap((step) => masksReady(step, context).pipe(map(() => choose(step, context))));
 
 function choose(step: Computed, context: EngineContext): Sampled {
   const produced = new Map<SequenceId, readonly TokenId[]>(step.accepted);
   const logprobs = new Map<SequenceId, readonly TokenLogprobs[]>(step.logprobs);
   const failed = new Map<SequenceId, unknown>();
+  const late = new Set<SequenceId>();
   for (const { sequence } of step.rows) {
     const logits = step.logits.get(sequence.id);
     if (logits === undefined || sequence.phase === 'cancelled') continue;
+    if (isLate(sequence)) {
+      late.add(sequence.id);
+      continue;
+    }
     try {
       const chosen = samplerOf(sequence, context).sample(logits, sequence.tokens, sequence.promptLength);
       produced.set(sequence.id, [chosen.id]);
@@ -37,5 +43,5 @@ function choose(step: Computed, context: EngineContext): Sampled {
       failed.set(sequence.id, error);
     }
   }
-  return { ...step, produced, logprobs, failed };
+  return { ...step, produced, logprobs, failed, late };
 }

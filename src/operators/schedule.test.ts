@@ -2,6 +2,7 @@ import { of } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { operatorContext, runningSequence } from '../../test/support/context.ts';
 import { expectWellBehaved, testScheduler } from '../../test/support/marbles.ts';
+import { anyToken } from '../../test/support/slow-matcher.ts';
 import { letters } from '../../test/support/toy-model.ts';
 import type { EngineContext, Planned } from '../core/contracts/index.ts';
 import { oneAtATime } from '../core/scheduling/one-at-a-time.ts';
@@ -52,6 +53,16 @@ describe('schedule', () => {
     sequence.computed = 3;
     sequence.tokens.push(9);
     expect(plan(context).rows).toEqual([{ sequence, kind: 'decode', newTokens: 1 }]);
+  });
+
+  it('plans nothing for a sequence that awaits its mask, until that is there', () => {
+    const context = operatorContext(testScheduler());
+    const late = { ...runningSequence(context), grammar: { ...anyToken(), isReady: false }, awaitsMask: true };
+    context.running.splice(0, 1, late);
+    expect(plan(context).rows).toEqual([]);
+    late.grammar.isReady = true;
+    expect(plan(context).rows).toEqual([{ sequence: late, kind: 'prefill', newTokens: 2 }]);
+    expect(late.awaitsMask).toBe(false);
   });
 
   it('sweeps out what was cancelled between two steps, gives its blocks back and goes on with the next', () => {

@@ -1,12 +1,13 @@
 import { map } from 'rxjs';
 import type { EngineContext, Planned, Sequence, Slot, Tick } from '../core/contracts/index.ts';
+import { isLate } from '../core/grammar/masks-ready.ts';
 import type { Policy, SchedulerState } from '../core/scheduling/policy.ts';
 import { release } from '../core/scheduling/release.ts';
 import { sweep } from '../core/scheduling/sweep.ts';
 
 /**
  * Decides which sequences run in this step and how many new tokens each: sweeps out what was cancelled, takes the blocks
- * of those whose readers have been behind for too long, asks the policy for a plan, and moves what it admits from
+ * of those whose readers have been behind for too long, lets in those whose late masks have come, asks the policy for a plan, and moves what it admits from
  * `waiting` to `running`. The plan may be empty.
  *
  *     ticks:            --t--------
@@ -19,6 +20,9 @@ export const schedule =
       const { waiting, running, kv, options } = context;
       const ended = sweep(context);
       const paused = takeFromStalled(context, tick.now);
+      for (const sequence of [...running, ...waiting]) {
+        if (sequence.awaitsMask && !isLate(sequence)) sequence.awaitsMask = false;
+      }
       const state: SchedulerState = {
         now: tick.now,
         waiting,

@@ -84,6 +84,22 @@ describe('settle', () => {
     expect([context.running, context.kv.used]).toEqual([[], 0]);
   });
 
+  it('leaves the last token of a late row to be computed again, once its mask is there', () => {
+    const context = operatorContext(testScheduler());
+    const prompt = runningSequence(context, { prompt: 'abcd' });
+    const decoding = runningSequence(context, { prompt: 'abc', output: 'd', computed: 3 });
+    const { events } = run(context, {
+      rows: [prefillRow(prompt), decodeRow(decoding)],
+      late: new Set([prompt.id, decoding.id]),
+    });
+    expect([prompt.computed, decoding.computed]).toEqual([3, 3]);
+    expect([prompt.awaitsMask, decoding.awaitsMask]).toEqual([true, true]);
+    expect([...events]).toEqual([
+      [prompt.id, [{ type: 'prefill', computed: 3, cached: 0, total: 4 }]],
+      [decoding.id, []],
+    ]);
+  });
+
   it('drops what failed without a word, and gives its blocks back', () => {
     const context = operatorContext(testScheduler());
     const sick = runningSequence(context);

@@ -13,7 +13,7 @@ import type {
 import { sweep } from '../core/scheduling/sweep.ts';
 
 /**
- * Applies the step: lengths advance, preempted sequences go back to the queue, finished, failed and cancelled ones leave
+ * Applies the step: lengths advance, those whose mask was late get no rows until it is there, preempted sequences go back to the queue, finished, failed and cancelled ones leave
  * and give their blocks back, and what readers should hear becomes events.
  *
  *     worded:   --w--------
@@ -26,9 +26,12 @@ export const settle = (): Slot<Worded, Settled> => (context) =>
       const { sequence, newTokens } = row;
       // Nothing more is to be told of it but its error, and that goes past the events.
       if (step.failed.has(sequence.id)) sequence.phase = 'cancelled';
+      const isLate = step.late.has(sequence.id);
+      if (isLate) sequence.awaitsMask = true;
       const ids = step.produced.get(sequence.id) ?? [];
       // Of a verified run all but the last token are computed, as its row's own token is: as many as stop has left of it.
-      const advanced = step.accepted.has(sequence.id) ? ids.length : newTokens;
+      // The last token of a late row is left, to be computed again for its logits.
+      const advanced = step.accepted.has(sequence.id) ? ids.length : newTokens - (isLate ? 1 : 0);
       if (context.kv.pool.layout !== 'none') sequence.computed += advanced;
       sequence.tokens.push(...ids);
       context.kv.publish(sequence);

@@ -92,6 +92,7 @@ export function emptyStep(parts: Partial<Worded> = {}): Worded {
     produced: new Map(),
     logprobs: new Map(),
     failed: new Map(),
+    late: new Set(),
     text: new Map(),
     ...parts,
   };

@@ -15,7 +15,7 @@ export type ResponseFormat =
   | { readonly type: 'json_object' }
   /**
    * JSON that fits the schema. Properties that it does not name come only where it says `additionalProperties`; `oneOf`
-   * is taken as `anyOf`. A keyword that cannot be enforced is refused, or passed over where `strict` is false.
+   * is taken as `anyOf`, and a bounded integer has at most 15 digits. A keyword that cannot be enforced is refused, or passed over where `strict` is false.
    */
   | { readonly type: 'json_schema'; readonly schema: JsonSchema; readonly strict?: boolean }
   /** The whole text matches. */
@@ -70,7 +70,10 @@ export interface GrammarMatcher {
   readonly isReady: boolean;
   /** Emits once, as soon as `mask` knows; it never errors. */
   readonly ready$: Observable<void>;
-  /** What may follow the tokens accepted so far. Call it when ready. @throws RxllmError `RXLLM_RUNTIME_FAILED` */
+  /**
+   * What may follow the tokens accepted so far. Call it when ready.
+   * @throws RxllmError `RXLLM_RUNTIME_FAILED`, and `RXLLM_GRAMMAR_INVALID` where nothing may
+   */
   mask(): TokenMask;
   /** The text goes on with this token, one of the mask's. The next mask is begun. */
   accept(id: TokenId): void;

@@ -32,6 +32,8 @@ export interface Sequence {
   readonly decoder: IncrementalDecoder;
   /** Where its output stands in its grammar, through preemptions too; absent: any text. */
   readonly grammar?: GrammarMatcher;
+  /** Its mask was late for a step: it has no rows until the mask is there. */
+  awaitsMask?: boolean;
   /** What its reader has been shown so far. */
   text: string;
   /** `paused`: its reader is behind; it has no rows, whether it stands in the batch or in the queue. */
@@ -82,6 +84,8 @@ export interface Sampled extends Computed {
   readonly produced: ReadonlyMap<SequenceId, readonly TokenId[]>;
   /** Why no token could be chosen: settle takes these sequences out, and each one's reader alone hears its error. */
   readonly failed: ReadonlyMap<SequenceId, unknown>;
+  /** Whose mask was not there in time, so that no token was chosen: their last token is computed again once it is. */
+  readonly late: ReadonlySet<SequenceId>;
 }
 /** Text per produced token, which `stop` may cut or hold back until it is safe to show. */
 export interface Worded extends Sampled {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { ResponseFormat } from '../contracts/index.ts';
 import { BARE_CALL, TAGGED_CALL } from '../text/tool-call-form.ts';
 import { grammarSource, MAX_GRAMMAR_LENGTH, MAX_REPEATS } from './grammar-source.ts';
 import { repeats } from './repeats.ts';
@@ -28,9 +29,28 @@ it('calls have the form of the model, and any object where a tool does not say w
 });
 
 it.each([
+  ['json_schema', { schema: { type: 'string', maxLength: 5000 } }, 'maxItems of the schema'],
+  ['regex', { pattern: 'a{5000}' }, 'shorten the pattern'],
+  ['grammar', { grammar: 'root ::= "a"{5000}' }, 'fewer rules'],
+  ['tool_calls', { tools: [{ name: 'f', parameters: { maxLength: 5000 } }] }, 'fewer tools'],
+] as const)('how a %s gets smaller is said in its own words', (type, rest, words) => {
+  const format = { type, required: false, parallel: true, ...rest } as ResponseFormat;
+  expect(() => grammarSource(format, TAGGED_CALL)).toThrow(words);
+});
+
+it('half a character is refused in a choice, too', () => {
+  expect(() => grammarSource({ type: 'choice', choices: ['a\ud800'] }, TAGGED_CALL)).toThrow(
+    expect.objectContaining({ code: 'RXLLM_GRAMMAR_INVALID', param: 'responseFormat' }),
+  );
+});
+
+it.each([
   { type: 'json_schema', schema: { description: 'x'.repeat(MAX_GRAMMAR_LENGTH) } },
   { type: 'json_schema', schema: { type: 'string', maxLength: MAX_REPEATS + 1 } },
   { type: 'regex', pattern: '(a{100}){100}' },
+  { type: 'regex', pattern: '((a{100})){100}' },
+  { type: 'grammar', grammar: 'root ::= "a"{1,100000}' },
+  { type: 'grammar', grammar: 'root ::= ("a"{100} " "){100}' },
   { type: 'grammar', grammar: `root ::= "${'x'.repeat(MAX_GRAMMAR_LENGTH)}"` },
   { type: 'tool_calls', tools: [{ name: 'f', parameters: { maxLength: 5000 } }], required: false, parallel: true },
 ] as const)('%# is too large', (format) => {

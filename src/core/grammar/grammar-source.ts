@@ -1,7 +1,9 @@
 import type { JsonSchema, ResponseFormat, Tool, ToolCallForm } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
+import { countedRepeats } from './counted-repeats.ts';
 import { toSchemaText } from './json-schema.ts';
 import { repeats } from './repeats.ts';
+import { refuseHalfCharacters } from './well-formed.ts';
 
 /** What a grammar is compiled from: plain data, so that it can be sent to a thread and be a key. */
 export type GrammarSource =
@@ -26,7 +28,7 @@ export interface JsonSource {
 
 /** Characters of a schema, a pattern or a grammar, those of all tools together: what is compiled grows faster than they do. */
 export const MAX_GRAMMAR_LENGTH = 32 * 1024;
-/** What the counted repetitions of a schema or a pattern may multiply to: each is written out. */
+/** What the counted repetitions of a schema, a pattern or a grammar may multiply to: each is written out. */
 export const MAX_REPEATS = 4096;
 
 const ANY_OBJECT: JsonSource = { type: 'json', schema: '{"type":"object"}', open: true };
@@ -38,19 +40,31 @@ const ANY_OBJECT: JsonSource = { type: 'json', schema: '{"type":"object"}', open
 export function grammarSource(format: ResponseFormat | undefined, form: ToolCallForm): GrammarSource | undefined {
   const source = format && sourceOf(format, form);
   if (source === undefined) return undefined;
+  refuseHalfCharacters(format);
   const { length } = JSON.stringify(source);
   if (length > MAX_GRAMMAR_LENGTH) {
-    throw tooLarge(`it has ${length} characters; at most ${MAX_GRAMMAR_LENGTH} are compiled`);
+    throw tooLarge(`it has ${length} characters; at most ${MAX_GRAMMAR_LENGTH} are compiled`, source.type);
   }
-  const count = format && repeatsOf(format);
-  if (count !== undefined && count > MAX_REPEATS) {
-    throw tooLarge(`its counted repetitions come to ${count} when written out; at most ${MAX_REPEATS} are compiled`);
+  const count = format === undefined ? 0 : repeatsOf(format);
+  if (count > MAX_REPEATS) {
+    throw tooLarge(
+      `its counted repetitions come to ${count} when written out; at most ${MAX_REPEATS} are compiled`,
+      source.type,
+    );
   }
   return source;
 }
 
-export function tooLarge(problem: string): RxllmError {
-  const message = `responseFormat: ${problem}. Make it smaller: lower its maxLength and maxItems, or split it.`;
+/** How each kind gets smaller. */
+const SMALLER: Record<GrammarSource['type'], string> = {
+  json: 'lower the maxLength and maxItems of the schema, or split it',
+  regex: 'shorten the pattern, or lower its counts',
+  ebnf: 'give fewer rules or choices, or lower their counts',
+  tool_calls: "give fewer tools, or lower the maxLength and maxItems of their parameters' schemas",
+};
+
+export function tooLarge(problem: string, type: GrammarSource['type']): RxllmError {
+  const message = `responseFormat: ${problem}. Make it smaller: ${SMALLER[type]}.`;
   return new RxllmError('RXLLM_GRAMMAR_TOO_LARGE', message, { param: 'responseFormat' });
 }
 
@@ -100,7 +114,9 @@ function repeatsOf(format: ResponseFormat): number {
     case 'json_schema':
       return repeats(format.schema);
     case 'regex':
-      return repeats({ pattern: format.pattern });
+      return countedRepeats(format.pattern, 'regex');
+    case 'grammar':
+      return countedRepeats(format.grammar, 'ebnf');
     case 'tool_calls':
       return format.tools.reduce((sum, { parameters = true }) => sum + repeats(parameters), 0);
     default:

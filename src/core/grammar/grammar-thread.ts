@@ -46,7 +46,8 @@ export class GrammarThread {
     let left = timeoutMs;
     const timer = setInterval(() => {
       left -= TICK_MS;
-      if (left <= 0) this.#settleCompile?.(tooLarge(`it took more than ${timeoutMs / 1000} s to compile`));
+      if (left > 0) return;
+      this.#settleCompile?.(tooLarge(`it took more than ${timeoutMs / 1000} s to compile`, source.type));
     }, TICK_MS);
     try {
       await new Promise<void>((resolve, reject) => {
@@ -106,7 +107,13 @@ export class GrammarThread {
         this.#settleCompile?.(undefined);
         break;
       case 'refused':
-        this.#settleCompile?.(refused(message.problem));
+        this.#settleCompile?.(invalid(`it cannot be compiled: ${message.problem}`));
+        break;
+      case 'barren':
+        this.#settleCompile?.(invalid('no text fits it, for not even a first token can come'));
+        break;
+      case 'stuck':
+        this.#matchers.get(message.matcher)?.fail(invalid('the text is at a place where its grammar lets none go on'));
         break;
       case 'mask':
         this.#matchers.get(message.matcher)?.receive(message.mask);
@@ -139,7 +146,6 @@ function failed(problem: string): RxllmError {
   return new RxllmError('RXLLM_RUNTIME_FAILED', `The grammar of the reply cannot be followed: ${problem}.`);
 }
 
-function refused(problem: string): RxllmError {
-  const message = `responseFormat: it cannot be compiled: ${problem.replace(/\.$/, '')}.`;
-  return new RxllmError('RXLLM_GRAMMAR_INVALID', message, { param: 'responseFormat' });
+function invalid(problem: string): RxllmError {
+  return new RxllmError('RXLLM_GRAMMAR_INVALID', `responseFormat: ${problem}.`, { param: 'responseFormat' });
 }

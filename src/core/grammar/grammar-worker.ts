@@ -1,8 +1,10 @@
 import { workerData } from 'node:worker_threads';
 import type { CompiledGrammar, GrammarMatcher } from '@mlc-ai/web-xgrammar';
 import { compileGrammar } from './compile-grammar.ts';
+import type { GrammarSource } from './grammar-source.ts';
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts';
 import { loadXGrammar } from './xgrammar.ts';
+import { xgrammarProblem } from './xgrammar-problem.ts';
 
 /** The thread of one grammar: it compiles it, and then makes the masks of all texts that follow it. */
 const { port, vocabulary }: ThreadData = workerData;
@@ -26,28 +28,26 @@ let grammar: CompiledGrammar | undefined;
 
 const reply = (message: FromThread, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
 
-/** The line that says what is wrong, without the place in XGrammar's source. */
-const problem = (error: unknown) => {
-  const fatal = said.findLast((line) => line.startsWith('[')) ?? `XGrammar failed (${String(error)})`;
-  return fatal.replace(/^\[\w+\] (?:\[[^\]]*\] )?\S+:\d+: /, '');
-};
+const isBarren = (mask: Int32Array) => mask.every((word) => word === 0);
 
-async function compile(source: Extract<ToThread, { type: 'compile' }>['source']): Promise<void> {
+async function compile(source: GrammarSource): Promise<void> {
   try {
     grammar = await compileGrammar(xgrammar, compiler, source);
-    reply({ type: 'compiled' });
-  } catch (error) {
-    reply({ type: 'refused', problem: problem(error) });
+    const beginning = await xgrammar.GrammarMatcher.createGrammarMatcher(grammar);
+    reply({ type: isBarren(await beginning.getNextTokenBitmask()) ? 'barren' : 'compiled' });
+    beginning.dispose();
+  } catch {
+    reply({ type: 'refused', problem: xgrammarProblem(said, source.type) });
   }
 }
 
 async function sendMask(matcher: number): Promise<void> {
   const found = matchers.get(matcher);
   if (found === undefined) return;
-  const mask = found.isTerminated()
-    ? new Int32Array(Math.ceil(vocabulary.size / 32))
-    : await found.getNextTokenBitmask();
-  reply({ type: 'mask', matcher, mask }, [mask.buffer as ArrayBuffer]);
+  const hasEnded = found.isTerminated();
+  const mask = hasEnded ? new Int32Array(Math.ceil(vocabulary.size / 32)) : await found.getNextTokenBitmask();
+  if (!hasEnded && isBarren(mask)) reply({ type: 'stuck', matcher });
+  else reply({ type: 'mask', matcher, mask }, [mask.buffer as ArrayBuffer]);
 }
 
 async function handle(message: ToThread): Promise<void> {
@@ -58,7 +58,7 @@ async function handle(message: ToThread): Promise<void> {
       matchers.set(matcher, await xgrammar.GrammarMatcher.createGrammarMatcher(grammar!));
     }
     if (message.type === 'accept' && matchers.get(matcher)?.acceptToken(message.id) === false) {
-      throw new Error(`token ${message.id} is not one that the grammar allows here`);
+      return reply({ type: 'broken', matcher, problem: `token ${message.id} is not one that the grammar allows here` });
     }
     if (message.type === 'close') {
       matchers.get(matcher)?.dispose();
@@ -66,8 +66,8 @@ async function handle(message: ToThread): Promise<void> {
       return;
     }
     await sendMask(matcher);
-  } catch (error) {
-    reply({ type: 'broken', matcher, problem: problem(error) });
+  } catch {
+    reply({ type: 'broken', matcher, problem: 'XGrammar failed' });
   }
 }
 

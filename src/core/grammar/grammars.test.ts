@@ -106,6 +106,30 @@ describe('what cannot be compiled', () => {
     expect((error as Error).message).not.toMatch(/\.cc|\//);
   });
 
+  it.each([
+    { type: 'json_schema', schema: { $ref: '#' } },
+    { type: 'grammar', grammar: 'root ::= root "a"' },
+  ] as const)('%j, which no text fits, is refused', async (format) => {
+    await expect(matcherOf(grammars, format)).rejects.toMatchObject({
+      code: 'RXLLM_GRAMMAR_INVALID',
+      message: expect.stringContaining('no text fits it'),
+    });
+  });
+
+  it('a grammar that leads nowhere is refused where the text gets there', async () => {
+    const matcher = await matcherOf(grammars, { type: 'grammar', grammar: 'root ::= "a" b | "d"\nb ::= b "c"' });
+    expect(await allowed(matcher)).not.toEqual([]);
+    matcher.accept(tokenizer.encode('a')[0]!);
+    await expect(allowed(matcher)).rejects.toMatchObject({ code: 'RXLLM_GRAMMAR_INVALID' });
+    matcher.dispose();
+  });
+
+  it('an empty text may be the only one', async () => {
+    const matcher = await matcherOf(grammars, { type: 'grammar', grammar: 'root ::= ""' });
+    expect(await allowed(matcher)).toEqual(eosIds.toSorted((a, b) => a - b));
+    matcher.dispose();
+  });
+
   it('what takes too long is ended', async () => {
     const slow = opened({ compileMs: 50 });
     const schema = { type: 'array', items: { type: 'string', maxLength: 60 }, minItems: 60, maxItems: 60 };
@@ -155,6 +179,29 @@ describe('the cache', () => {
     const next = firstValueFrom(grammars.matcher(regex('d')));
     a.dispose();
     (await next).dispose();
+    expect(grammars.size).toBe(1);
+  });
+
+  it('what is compiled for nobody is ended, and makes room', async () => {
+    const grammars = opened({ maxCompiling: 1 });
+    const schema = { type: 'array', items: { type: 'string', maxLength: 60 }, minItems: 60, maxItems: 60 };
+    const large = grammars.matcher(source({ type: 'json_schema', schema }));
+    const [first, second] = [large.subscribe(), large.subscribe()];
+    const next = firstValueFrom(grammars.matcher(regex('e')));
+    first.unsubscribe();
+    expect(grammars.size).toBe(1);
+    const start = performance.now();
+    second.unsubscribe();
+    (await next).dispose();
+    expect(performance.now() - start).toBeLessThan(5000);
+    expect(grammars.size).toBe(1);
+  });
+
+  it('who comes after that begins anew', async () => {
+    const grammars = opened({ maxCompiling: 1 });
+    grammars.matcher(regex('f')).subscribe().unsubscribe();
+    expect(grammars.size).toBe(0);
+    (await firstValueFrom(grammars.matcher(regex('f')))).dispose();
     expect(grammars.size).toBe(1);
   });
 

@@ -37,7 +37,6 @@ export class Grammars {
   readonly #limits: GrammarLimits;
   readonly #entries = new Map<string, Entry>();
   #waiting: Waiting[] = [];
-  #compiling = 0;
   /** Started ahead, so that the next grammar need not wait for its thread. */
   #spare: GrammarThread | undefined;
   #closed = false;
@@ -65,6 +64,7 @@ export class Grammars {
       this.#waiting.push(waiting);
       reader.add(() => {
         this.#waiting = this.#waiting.filter((one) => one !== waiting);
+        this.#endUnawaited(waiting.key);
       });
       this.#advance();
       return undefined;
@@ -83,6 +83,7 @@ export class Grammars {
 
   /** Serves those who wait, in the order in which they came, as far as there are grammars and room for new ones. */
   #advance(): void {
+    if (this.#closed) return;
     for (const waiting of this.#waiting) {
       if (waiting.reader.closed) continue;
       const entry = this.#find(waiting.key);
@@ -92,6 +93,18 @@ export class Grammars {
         this.#give(waiting, entry);
       }
     }
+  }
+
+  get #compiling(): number {
+    return [...this.#entries.values()].filter(({ compiled }) => !compiled).length;
+  }
+
+  /** What is compiled for nobody, since all who waited for it have left, makes room for others. */
+  #endUnawaited(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.compiled || this.#waiting.some((one) => one.key === key)) return;
+    this.#drop(key, entry);
+    this.#advance();
   }
 
   #find(key: string): Entry | undefined {
@@ -119,15 +132,16 @@ export class Grammars {
     const entry: Entry = { thread: this.#spare ?? this.#start(), compiled: false, users: 0 };
     this.#spare = undefined;
     this.#entries.set(key, entry);
-    this.#compiling += 1;
     try {
       await entry.thread.compile(source, this.#limits.compileMs);
       entry.compiled = true;
     } catch (error) {
-      this.#drop(key, entry);
-      for (const { reader } of this.#waiting.filter((one) => one.key === key)) reader.error(error);
+      // Dropped already where nobody waits any more; whoever has come since then waits for another one.
+      if (this.#entries.get(key) === entry) {
+        this.#drop(key, entry);
+        for (const { reader } of this.#waiting.filter((one) => one.key === key)) reader.error(error);
+      }
     }
-    this.#compiling -= 1;
     if (this.#closed) return entry.thread.terminate();
     this.#advance();
     this.#spare ??= this.#start();

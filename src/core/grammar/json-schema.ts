@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
+import { integerRanges } from './integer-range.ts';
 
 /** Those that are looked at by name. */
 interface Keywords {
@@ -8,6 +9,7 @@ interface Keywords {
   readonly properties?: unknown;
   readonly required?: unknown;
   readonly allOf?: unknown;
+  readonly $ref?: unknown;
 }
 
 /** What XGrammar passes over. */
@@ -15,13 +17,13 @@ const IGNORED = [
   ...['not', 'if', 'then', 'else', 'dependentRequired', 'dependentSchemas', 'dependencies', 'propertyNames'],
   ...['multipleOf', 'uniqueItems', 'contains', 'minContains', 'maxContains', '$dynamicRef'],
 ];
-/** What it passes over where `type` does not say this. Of the bounds of numbers it keeps only those of integers. */
-const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
+/** What is not kept where `type` does not say this: of the bounds of numbers only those of integers are. */
+const OF_TYPE = {
   string: ['minLength', 'maxLength', 'pattern', 'format'],
   integer: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
   array: ['items', 'prefixItems', 'minItems', 'maxItems'],
   object: ['patternProperties', 'minProperties', 'maxProperties'],
-};
+} as const satisfies Record<string, readonly string[]>;
 /** Beside one of these it sees nothing else. */
 const ALONE = ['$ref', 'allOf', 'anyOf', 'oneOf'];
 const ASSERTIONS = ['type', 'enum', 'const', 'properties', 'required', ...ALONE, ...Object.values(OF_TYPE).flat()];
@@ -29,7 +31,8 @@ const ASSERTIONS = ['type', 'enum', 'const', 'properties', 'required', ...ALONE,
 const TEXT_RULES = [['pattern'], ['format'], ['minLength', 'maxLength']];
 
 /**
- * The JSON text of a schema as XGrammar reads it, which puts the names of properties into its grammar as they are.
+ * The JSON text of a schema as XGrammar reads it, which puts the names of properties into its grammar as they are, and
+ * widens the bounds of integers, which are therefore split.
  * @throws RxllmError `RXLLM_GRAMMAR_INVALID` where `strict`, for the first keyword that it would not enforce
  */
 export function toSchemaText(schema: JsonSchema, strict: boolean): string {
@@ -69,7 +72,8 @@ function rewrite(schema: unknown, path: string, check: (schema: Keywords, path: 
         return [name, value];
     }
   });
-  return Object.fromEntries(rewritten);
+  const result = Object.fromEntries(rewritten);
+  return integerRanges(result) ?? result;
 }
 
 /** As it stands in JSON, and that as it stands in a grammar. */
@@ -82,6 +86,7 @@ function refuseUnenforced(schema: Keywords, path: string): void {
     throw new RxllmError('RXLLM_GRAMMAR_INVALID', message, { param: 'responseFormat' });
   };
   for (const name of IGNORED) if (has(name)) refuse(name, 'while text is generated');
+  if (has('$ref') && !/^#(?:\/|$)/.test(String(schema.$ref))) refuse('$ref', 'where it is no path in this schema');
 
   const types = [schema.type].flat();
   for (const [type, names] of Object.entries(OF_TYPE)) {
@@ -91,6 +96,9 @@ function refuseUnenforced(schema: Keywords, path: string): void {
   const [first, second] = TEXT_RULES.flatMap((names) => names.filter(has).slice(0, 1));
   if (second !== undefined) refuse(second, `beside "${first}"`);
 
+  const listed = ['enum', 'const'].find(has);
+  const unread = [...OF_TYPE.string, ...OF_TYPE.integer].find(has);
+  if (listed !== undefined && unread !== undefined) refuse(unread, `beside "${listed}"`);
   const alone = ALONE.find(has);
   const beside = ASSERTIONS.find((name) => name !== alone && has(name));
   if (alone !== undefined && beside !== undefined) refuse(beside, `beside "${alone}"`);

@@ -1,3 +1,5 @@
+import { countedRepeats } from './counted-repeats.ts';
+
 /** Those that count. */
 interface Keywords {
   readonly [keyword: string]: unknown;
@@ -10,8 +12,6 @@ interface Keywords {
   readonly pattern?: unknown;
 }
 
-/** `{3}`, `{2,5}`, `{2,}` behind something. */
-const COUNTED = /\{(\d+)(?:,(\d*))?\}/g;
 /** Deeper ones are counted as if they were this deep. */
 const MAX_DEPTH = 64;
 
@@ -26,7 +26,7 @@ export function repeats(schema: unknown, depth = 0): number {
   const own =
     counted(keywords, 'minLength', 'maxLength') +
     counted(keywords, 'minProperties', 'maxProperties') +
-    ofPattern(keywords.pattern);
+    (typeof keywords.pattern === 'string' ? countedRepeats(keywords.pattern, 'regex') : 0);
   const items = counted(keywords, 'minItems', 'maxItems');
   const inside = Object.entries(keywords).map(([name, value]) => {
     const count = repeats(value, depth + 1);
@@ -38,14 +38,6 @@ export function repeats(schema: unknown, depth = 0): number {
 function counted(schema: Keywords, least: keyof Keywords, most: keyof Keywords): number {
   const [min, max] = [schema[least], schema[most]];
   return Math.max(0, typeof min === 'number' ? min : 0, typeof max === 'number' ? max : 0);
-}
-
-/** Nested counts multiply: all of them do here, which is the most that they can come to. */
-function ofPattern(pattern: unknown): number {
-  if (typeof pattern !== 'string') return 0;
-  const counts = [...pattern.matchAll(COUNTED)].map(([, min, max]) => Math.max(Number(min), Number(max || 0)));
-  const nests = /\)\s*\{\d/.test(pattern);
-  return nests ? counts.reduce((product, count) => product * Math.max(1, count), 1) : sum(counts);
 }
 
 function sum(values: readonly number[]): number {

@@ -25,8 +25,12 @@ export type ToThread =
 
 export type FromThread =
   | { readonly type: 'compiled' }
+  /** No token can come first. */
+  | { readonly type: 'barren' }
   /** In XGrammar's words. */
   | { readonly type: 'refused'; readonly problem: string }
+  /** No token can come next, and the text has not ended: in the place of a mask. */
+  | { readonly type: 'stuck'; readonly matcher: number }
   /** Answers each `open` and `accept`, in their order. */
   | { readonly type: 'mask'; readonly matcher: number; readonly mask: TokenMask }
   | { readonly type: 'broken'; readonly matcher: number; readonly problem: string };

@@ -29,12 +29,16 @@ export type RecordLine =
   | { readonly type: 'cancel' | 'abort'; readonly id: SequenceId; readonly during: boolean }
   | { readonly type: 'pause'; readonly id: SequenceId; readonly at: number }
   | { readonly type: 'resume'; readonly id: SequenceId }
+  /** The mask of a sequence that was `late` is there. */
+  | { readonly type: 'mask'; readonly id: SequenceId }
   | ({ readonly type: 'step'; readonly index: number; readonly now: number } & RecordedStep);
 
 /** A step that failed has neither rows nor events. */
 export interface RecordedStep {
   readonly rows: readonly (readonly [SequenceId, PlannedRow['kind'], number])[];
   readonly preempted: readonly SequenceId[];
+  /** Absent: none. */
+  readonly late?: readonly SequenceId[];
   readonly events: readonly (readonly [SequenceId, readonly TokenEvent[]])[];
 }
 
@@ -69,10 +73,11 @@ export function recordedRequest(sequence: Sequence): RecordedRequest {
 }
 
 /** What a step decided and told, without times, so that two runs of it can be compared. */
-export function recordedStep({ rows, preempted, events }: Settled): RecordedStep {
+export function recordedStep({ rows, preempted, late, events }: Settled): RecordedStep {
   return {
     rows: rows.map(({ sequence: { id }, kind, newTokens }) => [id, kind, newTokens]),
     preempted: preempted.map(({ id }) => id),
+    ...(late.size > 0 && { late: [...late] }),
     events: [...events].map(([id, told]) => [id, told.map(withoutTimes)]),
   };
 }

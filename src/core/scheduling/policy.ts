@@ -29,9 +29,10 @@ export type Policy = (state: SchedulerState) => Plan;
 
 /**
  * May have a row: its reader wants more of it (a paused sequence keeps its place but gets no rows), and it need not wait
- * for the prompt that it shares.
+ * for a mask that was late, nor for the prompt that it shares.
  */
-export const isReady = (sequence: Sequence): boolean => isActive(sequence) && !awaitsParent(sequence);
+export const isReady = (sequence: Sequence): boolean =>
+  isActive(sequence) && !sequence.awaitsMask && !awaitsParent(sequence);
 
 const isActive = ({ phase }: Sequence): boolean => phase === 'running' || phase === 'waiting';
 
