@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { InvalidArgumentError } from 'commander';
-import { engines, QUANTIZATIONS, type Quantization } from '../engines/index.ts';
+import { engines } from '../engines/index.ts';
 
 export { EMBEDDED_MODEL } from '../embedded-model.ts';
 
@@ -62,8 +62,6 @@ export function engineName(name: string): string {
   if (names.includes(name)) return name;
   throw new InvalidArgumentError(`Allowed: ${names.join(', ')}.`);
 }
-
-export const quantization = oneOf(...(Object.keys(QUANTIZATIONS) as Quantization[]));
 
 export function modelDirectory(path: string): string {
   if (existsSync(join(path, 'config.json'))) return path;

@@ -14,6 +14,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   out: '--out',
   engine: '--engine',
   draftModel: '--draft-model',
+  quantize: '--quantize',
 };
 
 /** Something that went wrong outside the program, told in one line. */
