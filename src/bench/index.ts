@@ -17,7 +17,7 @@ export { KERNELS, matmulRate } from './profile/matmul-rate.ts';
 export { opRun } from './profile/op-run.ts';
 export type { Phase } from './profile/phase.ts';
 export { type PhasePoint, phasePoints, roofsFor } from './profile/phase-points.ts';
-export { type EngineProfile, type ProfileJob, profileEngine } from './profile/profile-engine.ts';
+export { type EngineProfile, type ProfileJob, profileEngine, profileParts } from './profile/profile-engine.ts';
 export { rooflineChart, rooflineOf } from './profile/roofline-chart.ts';
 export { rooflineText } from './profile/roofline-text.ts';
 export { type PassRecord, ProfiledEngine, type StageRun } from './profile/stage-run.ts';

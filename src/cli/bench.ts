@@ -1,7 +1,8 @@
 import { Argument, type Command, Option } from 'commander';
 import { MIN_PAIRS } from '../bench/compare.ts';
 import { distribution, engineNames, goodput, requestRate } from './bench-options.ts';
-import { DEFAULT_ENGINE, EMBEDDED_MODEL, integer, modelDirectory, notEmpty } from './options.ts';
+import { modelOption } from './model-options.ts';
+import { DEFAULT_ENGINE, integer, notEmpty } from './options.ts';
 import { type BenchMode, type BenchOptions, LOAD_OPTIONS, MODES, runBench } from './run-bench.ts';
 
 /** `rxllm bench`: one request at a time, or a load of many, in this process or over HTTP, on one engine or several. */
@@ -10,8 +11,12 @@ export function addBench(program: Command): void {
     .command('bench')
     .description('measure engines: one prompt again and again, or a load of many requests')
     .addArgument(new Argument('<mode>', 'in this process, or over HTTP').choices(Object.keys(MODES)))
-    .option('--engine <names>', 'engines, separated by commas: run in turn and compared', engineNames, [DEFAULT_ENGINE])
-    .option('--model <dir>', 'a folder in Hugging Face layout', modelDirectory, EMBEDDED_MODEL)
+    .addOption(
+      new Option('--engine <names>', 'engines, separated by commas: run in turn and compared')
+        .argParser(engineNames)
+        .default([DEFAULT_ENGINE], DEFAULT_ENGINE),
+    )
+    .addOption(modelOption())
     .option('--runs <number>', `default: 20; of a load 1, or ${MIN_PAIRS} when engines are compared`, integer(1))
     .option('--warmup <number>', 'requests before that are not counted', integer(0), 3)
     .option('--max-tokens <number>', 'tokens to generate at most', integer(1), 64)

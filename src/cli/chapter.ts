@@ -14,7 +14,7 @@ export function addChapter(program: Command): void {
     .command('chapter')
     .description("run a chapter's files, or those of one step, from a checkout; other options go to the files")
     .argument('<number>', 'the chapter', integer(1))
-    .argument('[step...]', 'the beginning of a file name: 00, 06, 06-benchmark-online')
+    .argument('[step...]', 'the beginning of a file name: 0, 06, 06-benchmark-online')
     .allowUnknownOption()
     .action(async (chapter: number, rest: readonly string[]) => {
       const [step, options] = rest[0]?.startsWith('-') === false ? [rest[0], rest.slice(1)] : ['', rest];
@@ -39,7 +39,8 @@ function chapterFiles(chapter: number, step: string): string[] {
     throw new CliError(`there is no chapter ${chapter} here; ${hint}.`);
   }
   const numbered = readdirSync(new URL(folder, CHAPTERS)).filter((name) => /^\d\d-.+\.ts$/.test(name));
-  const files = numbered.filter((name) => name.startsWith(step)).sort();
+  const beginning = /^\d$/.test(step) ? `0${step}` : step;
+  const files = numbered.filter((name) => name.startsWith(beginning)).sort();
   if (files.length === 0)
     throw new CliError(`chapter ${chapter} has no step "${step}"; it has ${numbered.join(', ')}.`);
   return files.map((name) => `${folder}/${name}`);

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { exportGraph, PREBUILT_FILE } from '../core/graph/prebuilt.ts';
 import { loadConfigAndWeights } from '../core/model/load-model.ts';
-import { EMBEDDED_MODEL, modelDirectory } from './options.ts';
+import { modelOption } from './model-options.ts';
 
 /** `rxllm export`: the graph of the engines `baseline` and `generate-loop`, as a file beside the weights. */
 export function addExport(program: Command): void {
   program
     .command('export')
     .description(`write ${PREBUILT_FILE}, a graph without a cache, beside a model's safetensors`)
-    .option('--model <dir>', 'a folder in Hugging Face layout', modelDirectory, EMBEDDED_MODEL)
+    .addOption(modelOption())
     .action(async ({ model }: { readonly model: string }) => {
       const bytes = exportGraph(await loadConfigAndWeights(model));
       const path = join(model, PREBUILT_FILE);

@@ -5,7 +5,15 @@ import type { GenerateRequest, ResponseFormat, SamplingParams } from '../core/co
 import { loadModel } from '../core/model/load-model.ts';
 import { DEFAULT_SAMPLING_PARAMS as DEFAULTS } from '../core/sampling/params.ts';
 import { createEngine, findEngine } from '../engines/index.ts';
-import { DEFAULT_ENGINE, EMBEDDED_MODEL, engineName, integer, modelDirectory, notEmpty, number } from './options.ts';
+import {
+  changedSlots,
+  checkModelOptions,
+  draftModelOption,
+  type ModelOptions,
+  modelOption,
+  quantizeOption,
+} from './model-options.ts';
+import { DEFAULT_ENGINE, engineName, integer, notEmpty, number } from './options.ts';
 import { printGeneration } from './print-generation.ts';
 import { CliError } from './report-error.ts';
 
@@ -14,7 +22,8 @@ const INTERRUPTED = 130;
 
 /** Sampling options are named as in `SamplingParams`. */
 interface GenerateOptions
-  extends Partial<Pick<SamplingParams, 'maxTokens' | 'temperature' | 'topK' | 'topP' | 'seed'>> {
+  extends ModelOptions,
+    Partial<Pick<SamplingParams, 'maxTokens' | 'temperature' | 'topK' | 'topP' | 'seed'>> {
   readonly engine: string;
   readonly model: string;
   readonly prompt?: string;
@@ -31,7 +40,9 @@ export function addGenerate(program: Command): void {
     // Not requiredOption: that would be told before an option that is misspelt.
     .option('--prompt <text>', 'what to continue (required)')
     .option('--engine <name>', 'one of `rxllm engines`', engineName, DEFAULT_ENGINE)
-    .option('--model <dir>', 'a folder in Hugging Face layout', modelDirectory, EMBEDDED_MODEL)
+    .addOption(modelOption())
+    .addOption(draftModelOption())
+    .addOption(quantizeOption())
     .option('--max-tokens <number>', `tokens to generate at most (default: ${DEFAULTS.maxTokens})`, integer(1))
     .option('--temperature <number>', '0 takes the likeliest token each time (default: 0)', number(0, 2))
     .option('--top-k <number>', 'draw from the k likeliest tokens; -1 from all (default: -1)', integer(-1))
@@ -52,10 +63,13 @@ export function addGenerate(program: Command): void {
 }
 
 async function generate(options: GenerateOptions & { readonly prompt: string }): Promise<void> {
-  const { engine: name, model, prompt, chat, json, jsonSchema, ...given } = options;
+  const { engine: name, model: directory, quantize, draftModel, prompt, chat, json, jsonSchema, ...given } = options;
   const format = jsonSchema === undefined ? {} : { responseFormat: await readSchema(jsonSchema) };
   const params = { ...given, ...format };
-  const engine = await createEngine(findEngine(name).recipe, await loadModel(model));
+  const { recipe } = findEngine(name);
+  const model = await loadModel(directory);
+  checkModelOptions(recipe, options, model);
+  const engine = await createEngine({ ...recipe, ...changedSlots(recipe, options, model) }, model);
   const request: GenerateRequest = { prompt: chat ? [{ role: 'user', content: prompt }] : prompt, params };
   try {
     const finished = await printGeneration(engine, request, {

@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { EMBEDDED_MODEL } from './options.ts';
 import { createProgram } from './program.ts';
 import { reportError } from './report-error.ts';
 
@@ -59,6 +60,15 @@ describe('a wrong option exits 2 with the option, the value and what is allowed'
   });
 });
 
+it.each(['generate', 'serve', 'bench', 'perplexity', 'profile', 'quantize', 'export'])(
+  'the help of %s names no path of this machine',
+  async (name) => {
+    const { stderr } = await refused(name, '--help');
+    expect(stderr).toMatch(/--model <dir> +a folder in Hugging Face layout \(default:\s+the\s+embedded\s+model\)/);
+    expect(stderr).not.toContain(process.cwd());
+  },
+);
+
 it('prints help with code 0', async () => {
   const { code, stderr } = await refused('generate', '--help');
   expect(code).toBe(0);
@@ -70,6 +80,12 @@ describe('what a model or an engine does not allow is told before the server lis
     [['--max-model-len', '5000'], '--max-model-len: 5000 is not a whole number from 1 to 2048.'],
     [['--block-size', '8'], '--block-size: the cache of kv-cache has no blocks; leave it out.'],
     [['--engine', 'paged-attention', '--block-size', '4000'], '--block-size: 4000 is not a whole number from 1 to'],
+    [['--draft-model', EMBEDDED_MODEL], '--draft-model: kv-cache drafts nothing; leave it out, or take'],
+    [['--engine', 'int4', '--quantize', 'int8'], '--quantize: it would replace the graph that makes the engine int4;'],
+    [
+      ['--engine', 'flash-attention', '--quantize', 'int4'],
+      '--quantize: it would replace the graph that makes the engine flash',
+    ],
     [['--engine', 'baseline', '--record', 'x'], '--engine: "baseline" is one box, without steps to record'],
   ])('%j', async (args, message) => {
     const error = await createProgram()

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { isUnfinished } from '../core/model/unfinished.ts';
-import { engines, QUANTIZATIONS, type Quantization } from '../engines/index.ts';
+import { engines } from '../engines/index.ts';
 
 export { EMBEDDED_MODEL } from '../embedded-model.ts';
 
@@ -63,8 +63,6 @@ export function engineName(name: string): string {
   if (names.includes(name)) return name;
   throw new InvalidArgumentError(`Allowed: ${names.join(', ')}.`);
 }
-
-export const quantization = oneOf(...(Object.keys(QUANTIZATIONS) as Quantization[]));
 
 export function modelDirectory(path: string): string {
   // What an unfinished one lacks is told when it is loaded.

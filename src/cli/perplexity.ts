@@ -6,7 +6,8 @@ import { windowPool, windowsOf } from '../core/eval/window-logits.ts';
 import { llama } from '../core/graph/llama-graph.ts';
 import { loadModel } from '../core/model/load-model.ts';
 import { autoRuntime } from '../core/runtime/auto-runtime.ts';
-import { EMBEDDED_MODEL, integer, modelDirectory } from './options.ts';
+import { modelOption } from './model-options.ts';
+import { integer } from './options.ts';
 import { CliError } from './report-error.ts';
 
 interface PerplexityOptions {
@@ -22,7 +23,7 @@ export function addPerplexity(program: Command): void {
     .command('perplexity')
     .description('the perplexity of a text, in consecutive windows')
     .requiredOption('--file <text>', 'the text, in UTF-8')
-    .option('--model <dir>', 'a folder in Hugging Face layout', modelDirectory, EMBEDDED_MODEL)
+    .addOption(modelOption())
     .option('--window <tokens>', 'tokens that are scored together', integer(2), 512)
     .option('--json', 'print one line of JSON, and nothing else, on stdout', false)
     .action(run);

@@ -1,10 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { profileEngine } from '../bench/profile/profile-engine.ts';
+import { profileEngine, profileParts } from '../bench/profile/profile-engine.ts';
 import { rooflineChart, rooflineOf } from '../bench/profile/roofline-chart.ts';
+import { createProgress } from '../bench/progress.ts';
 import { loadModel } from '../core/model/load-model.ts';
 import { findEngine } from '../engines/index.ts';
-import { EMBEDDED_MODEL, engineName, integer, modelDirectory, notEmpty } from './options.ts';
+import { modelOption } from './model-options.ts';
+import { engineName, integer, notEmpty } from './options.ts';
 import { printProfile, profileJson } from './print-profile.ts';
 import { CliError } from './report-error.ts';
 
@@ -26,7 +28,7 @@ export function addProfile(program: Command): void {
     .command('profile')
     .description("where an engine's time goes: its stages, its ops, and what this machine could do at most")
     .option('--engine <name>', 'one of `rxllm engines`', engineName, 'continuous-batching')
-    .option('--model <dir>', 'a folder in Hugging Face layout', modelDirectory, EMBEDDED_MODEL)
+    .addOption(modelOption())
     .addOption(
       new Option('--prompt <text>', 'of all requests; default: random tokens')
         .argParser(notEmpty)
@@ -44,15 +46,14 @@ export function addProfile(program: Command): void {
 async function run({ engine, model: directory, byNode, json, svg, ...job }: ProfileOptions): Promise<void> {
   if (svg !== undefined) write(svg, '');
   const model = await loadModel(directory);
+  const progress = createProgress('profiling', profileParts(job.batch));
   const result = await profileEngine(findEngine(engine).recipe, model, {
     prompt: job.prompt ?? job.promptTokens,
     maxTokens: job.maxTokens,
     batch: job.batch,
     by: byNode ? 'node' : 'op',
-    watch: (what) => {
-      if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${what === '' ? '' : `profiling: ${what} …`}`);
-    },
-  });
+    advance: progress.advance,
+  }).finally(progress.stop);
   if (svg !== undefined) write(svg, rooflineChart(rooflineOf(result)));
   process.stdout.write(json ? `${JSON.stringify(profileJson(result))}\n` : printProfile(result));
 }

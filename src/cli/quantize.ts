@@ -8,7 +8,8 @@ import { loadModel } from '../core/model/load-model.ts';
 import { linearModules, type QuantMethod } from '../core/quant/quantize-layers.ts';
 import { BITS, GROUP_SIZES, quantScheme } from '../core/quant/scheme.ts';
 import { writeCheckpoint } from '../core/quant/write-checkpoint.ts';
-import { EMBEDDED_MODEL, modelDirectory, notEmpty, number, oneOf } from './options.ts';
+import { modelOption } from './model-options.ts';
+import { notEmpty, number, oneOf } from './options.ts';
 import { readText } from './perplexity.ts';
 import { CliError } from './report-error.ts';
 
@@ -34,7 +35,7 @@ export function addQuantize(program: Command): void {
       'write a model with 4-bit or 8-bit weights, as a Hugging Face folder; an interrupted run can be repeated',
     )
     .requiredOption('--out <dir>', 'a new folder, or that of an interrupted run', notEmpty)
-    .option('--model <dir>', 'a folder in Hugging Face layout', modelDirectory, EMBEDDED_MODEL)
+    .addOption(modelOption())
     .option(
       '--method <name>',
       'rtn: round each weight; gptq: make up for what rounding does',

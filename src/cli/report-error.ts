@@ -17,6 +17,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   out: '--out',
   engine: '--engine',
   draftModel: '--draft-model',
+  quantize: '--quantize',
 };
 
 /** Something that went wrong outside the program, told in one line. */

@@ -100,7 +100,7 @@ Try it:
   curl -N ${address}/v1/chat/completions -H 'Content-Type: application/json'${key} -d '${body}'
 
 Or point any OpenAI client at ${address}/v1. There are also POST /v1/completions, /tokenize and /detokenize,
-GET /v1/models, /health and /metrics, PUT /admin/engine to swap the engine while it runs, GET /admin/observe to see its
-steps, and many token streams on one WebSocket at ${address.replace('http', 'ws')}/v1/stream.
+GET /v1/models, /health, /metrics and /openapi.json (all of this), PUT /admin/engine to swap the engine while it runs,
+GET /admin/observe to see its steps, and many token streams on one WebSocket at ${address.replace('http', 'ws')}/v1/stream.
 Ctrl-C stops the server.`;
 }

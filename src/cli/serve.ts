@@ -3,32 +3,28 @@ import { fromEvent, merge } from 'rxjs';
 import type { Engine, EngineOptions, Model } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { loadConfigAndWeights, loadModel } from '../core/model/load-model.ts';
-import { autoRuntime } from '../core/runtime/auto-runtime.ts';
 import { createTurns } from '../core/runtime/turns.ts';
-import {
-  createEngine,
-  findEngine,
-  findStages,
-  QUANTIZATIONS,
-  type Quantization,
-  speculative,
-  speculativeWith,
-} from '../engines/index.ts';
+import { createEngine, findEngine, findStages } from '../engines/index.ts';
 import { resolveOptions } from '../engines/options.ts';
 import { SERVER_LIMITS, type ServerOptions, WEBSOCKET_LIMITS } from '../transport/index.ts';
 import { createLogger, LOG_LEVELS, type LogLevel } from './logger.ts';
 import {
+  changedSlots,
+  checkModelOptions,
+  draftModelOption,
+  type ModelOptions,
+  modelOption,
+  quantizeOption,
+} from './model-options.ts';
+import {
   apiKeys,
   corsOrigin,
   DEFAULT_ENGINE,
-  EMBEDDED_MODEL,
   engineName,
   integer,
-  modelDirectory,
   notEmpty,
   number,
   oneOf,
-  quantization,
   several,
 } from './options.ts';
 import { checkRecordable, recordedEngine } from './recorded-engine.ts';
@@ -36,7 +32,7 @@ import { runServer } from './run-server.ts';
 
 type Limits = Pick<EngineOptions, 'maxModelLen' | 'maxQueue' | 'maxNumSeqs' | 'maxNumBatchedTokens'>;
 
-interface ServeOptions extends Partial<Limits> {
+interface ServeOptions extends Partial<Limits>, ModelOptions {
   readonly engine: string;
   readonly model: string;
   readonly host: string;
@@ -52,9 +48,7 @@ interface ServeOptions extends Partial<Limits> {
   readonly kvCacheMemory?: number;
   readonly blockSize?: number;
   readonly grace: number;
-  readonly quantize?: Quantization;
   readonly record?: string;
-  readonly draftModel?: string;
 }
 
 /** `rxllm serve`: the OpenAI-compatible server. */
@@ -63,7 +57,7 @@ export function addServe(program: Command): void {
     .command('serve')
     .description('serve a model over an OpenAI-compatible HTTP API')
     .option('--engine <name>', 'one of `rxllm engines`', engineName, DEFAULT_ENGINE)
-    .option('--model <dir>', 'a folder in Hugging Face layout', modelDirectory, EMBEDDED_MODEL)
+    .addOption(modelOption())
     .option('--port <number>', '0 takes a free one', integer(0, 65_535), 8000)
     .option('--host <address>', 'where to listen; 0.0.0.0 for everyone', notEmpty, '127.0.0.1')
     .addOption(
@@ -81,11 +75,7 @@ export function addServe(program: Command): void {
     .option('--max-num-seqs <sequences>', 'how many run at once, where the engine batches', integer(1))
     .option('--max-num-batched-tokens <tokens>', 'tokens of one step, prompt chunks and decoding rows', integer(1))
     .option('--block-size <tokens>', 'tokens a block of the KV cache, where it has blocks', integer(1))
-    .option(
-      '--draft-model <dir>',
-      'what drafts for the engine speculative, of the same vocabulary; default: the embedded one',
-      modelDirectory,
-    )
+    .addOption(draftModelOption())
     .option('--max-queue <requests>', 'requests that may wait; one more gets 429', integer(1))
     .option('--max-body-bytes <bytes>', 'a longer body gets 413', integer(1024), SERVER_LIMITS.maxBody)
     .option(
@@ -104,7 +94,7 @@ export function addServe(program: Command): void {
     .option('--log-level <level>', LOG_LEVELS.join(', '), oneOf(...LOG_LEVELS), 'info')
     .option('--log-interval <seconds>', 'between status lines while there is work; 0: none', number(0, 86_400), 10)
     .option('--grace <seconds>', 'how long running requests may go on after SIGTERM', number(0, 3600), 10)
-    .option('--quantize <kind>', 'round the weights while loading: int4, int8 or row-int8', quantization)
+    .addOption(quantizeOption())
     .option(
       '--record <file>',
       'write arrivals and plans, for `rxllm replay`; an engine swapped in writes to <file>.2, …',
@@ -138,12 +128,9 @@ async function serve(options: ServeOptions): Promise<void> {
 /** What the options get wrong that can be told before the model is loaded. @throws RxllmError `RXLLM_OPTION_INVALID` */
 async function checkLimits(options: ServeOptions): Promise<void> {
   const { recipe } = findEngine(options.engine);
-  if (options.draftModel !== undefined && recipe !== speculative) {
-    const message = `draftModel: ${recipe.name} drafts nothing; leave it out, or take --engine speculative.`;
-    throw new RxllmError('RXLLM_OPTION_INVALID', message, { param: 'draftModel' });
-  }
   // A cache and its limits follow the config alone.
   const model = (await loadConfigAndWeights(options.model)) as Model;
+  checkModelOptions(recipe, options, model);
   const limits = resolveOptions(model, engineOptions(options));
   const layout = recipe.kind === 'staged' ? recipe.kv(model, limits).pool.layout : 'none';
   if (options.quantize !== undefined) QUANTIZATIONS[options.quantize](model, layout);
@@ -181,24 +168,18 @@ function engineOptions(options: ServeOptions): Partial<EngineOptions> {
 function engineStarter(options: ServeOptions): (name: string) => Promise<Engine> {
   const given = engineOptions(options);
   const share = createTurns();
-  const weights = options.quantize && { model: QUANTIZATIONS[options.quantize], exact: false };
-  let model: Promise<Model> | undefined;
+  let loading: Promise<Model> | undefined;
   let started = 0;
   return async (name) => {
-    started += 1;
-    model ??= loadModel(options.model);
+    loading ??= loadModel(options.model);
+    const model = await loading;
     const { recipe } = findEngine(name);
-    const stages = recipe === speculative ? drafted(options.draftModel, share) : {};
-    const changes = { ...stages, runtime: share(recipe.runtime), ...weights };
+    const changes = changedSlots(recipe, options, model, share);
+    started += 1;
     // A recording is of one engine, and one that is swapped in begins its own.
     const file = started === 1 || options.record === undefined ? options.record : `${options.record}.${started}`;
     return file === undefined
-      ? createEngine({ ...recipe, ...changes }, await model, given)
-      : recordedEngine(file, { ...findStages(name), ...changes }, await model, given, warn);
+      ? createEngine({ ...recipe, ...changes }, model, given)
+      : recordedEngine(file, { ...findStages(name), ...changes }, model, given, warn);
   };
 }
-
-/** The draft model's passes take their turn, too. */
-const drafted = (draftModel: string | undefined, share: ReturnType<typeof createTurns>) => ({
-  decode: speculativeWith(draftModel, { runtime: share(autoRuntime()) }).decode,
-});

@@ -38,7 +38,8 @@ export async function openGpu({ adapter: name = process.env['RXLLM_GPU'] }: GpuO
   const adapter = await instance.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);
   if (adapter === null) {
     const which = name ? `no adapter is called "${name}" (option adapter, or RXLLM_GPU)` : 'there is no adapter';
-    const drivers = 'a GPU needs its Vulkan driver, a CPU Mesa 25 (.ci/install-mesa)';
+    const drivers =
+      'a GPU needs its Vulkan driver; Mesa 25 plays one on the CPU (Debian has it as mesa-vulkan-drivers)';
     throw new RxllmError('RXLLM_GPU_UNAVAILABLE', `${which}; ${drivers}`);
   }
   const device = await adapter.requestDevice({

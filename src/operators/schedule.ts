@@ -7,8 +7,8 @@ import { sweep } from '../core/scheduling/sweep.ts';
 
 /**
  * Decides which sequences run in this step and how many new tokens each: sweeps out what was cancelled, takes the blocks
- * of those whose readers have been behind for too long, lets in those whose late masks have come, asks the policy for a plan, and moves what it admits from
- * `waiting` to `running`. The plan may be empty.
+ * of those whose readers have been behind for too long, lets in those whose late masks have come, asks the policy for a
+ * plan, and moves what it admits from `waiting` to `running`. The plan may be empty.
  *
  *     ticks:            --t--------
  *     schedule(policy): --planned--
@@ -20,9 +20,7 @@ export const schedule =
       const { waiting, running, kv, options } = context;
       const ended = sweep(context);
       const paused = takeFromStalled(context, tick.now);
-      for (const sequence of [...running, ...waiting]) {
-        if (sequence.awaitsMask && !isLate(sequence)) sequence.awaitsMask = false;
-      }
+      for (const sequences of [running, waiting]) sequences.forEach(letInWithMask);
       const state: SchedulerState = {
         now: tick.now,
         waiting,
@@ -40,6 +38,10 @@ export const schedule =
       }
       return { ...tick, rows, preempted: paused.stalled, ended, wakeAt: Math.min(wakeAt, paused.nextStallAt) };
     });
+
+function letInWithMask(sequence: Sequence): void {
+  if (sequence.awaitsMask && !isLate(sequence)) sequence.awaitsMask = false;
+}
 
 /** Who has been paused for too long, its blocks already back, and when the next one will have been. */
 function takeFromStalled({ running, kv, options }: EngineContext, now: number) {

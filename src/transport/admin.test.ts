@@ -54,6 +54,47 @@ it('answers this machine alone, unless there is a key', async () => {
   expect((await keyed.inject(put('two', authorized))).statusCode).toBe(200);
 });
 
+const url = '/admin/engine';
+/** What a server without a key answers to these headers, asked to tell and asked to swap. */
+async function answers(headers: Record<string, string>, options?: Partial<ServerOptions>) {
+  const app = adminServer(options);
+  const replies = [await app.inject({ url, headers }), await app.inject(put('two', { headers }))];
+  return replies.map((reply) => [reply.statusCode, ...(reply.statusCode === 200 ? [] : [reply.json().error])]);
+}
+
+it.each(['localhost:8000', '127.0.0.1:8000', '[::1]:8000', 'app.localhost', '192.168.1.7'])(
+  'answers when it is called %s',
+  async (host) => expect(await answers({ host })).toEqual([[200], [200]]),
+);
+
+it.each(['evil.example:8000', '127.0.0.1.evil.example', 'localhost.evil.example', 'notlocalhost', '127.evil.example'])(
+  'answers no page that has given this machine the name "%s"',
+  async (host) => {
+    const refused = [403, { code: 'host_not_allowed', message: expect.stringContaining('127.0.0.1') }];
+    const own = { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
+    expect(await answers(own)).toMatchObject([refused, refused]);
+  },
+);
+
+it('answers its own pages alone, also where others may call the API', async () => {
+  const host = 'localhost:8000';
+  expect(await answers({ host, origin: 'http://localhost:8000' })).toEqual([[200], [200]]);
+  const origin = 'https://page.example';
+  const refused = [403, { code: 'origin_not_allowed', message: expect.not.stringContaining('--cors-origin') }];
+  for (const headers of [{ origin }, { 'sec-fetch-site': 'cross-site' }, { origin: 'http://localhost:3000' }]) {
+    expect(await answers({ host, ...headers })).toMatchObject([refused, refused]);
+    expect(await answers({ host, ...headers }, { corsOrigins: [origin] })).toMatchObject([refused, refused]);
+  }
+});
+
+it('answers any page, under any name, that has the key', async () => {
+  const headers = { host: 'models.example', origin: 'https://page.example', authorization: 'Bearer secret' };
+  expect(await answers(headers, { apiKeys: ['secret'], corsOrigins: ['https://page.example'] })).toEqual([
+    [200],
+    [200],
+  ]);
+});
+
 it('is not there without an admin', async () => {
   const app = buildServer({ engine: () => undefined });
   expect((await app.inject(put('two'))).statusCode).toBe(404);

@@ -1,6 +1,7 @@
 /**
- * Looks for the end of one JSON object in text that comes in pieces: the length of the piece that still belongs to it, or
- * undefined while it goes on.
+ * Looks for the end of one JSON value, in an object that is open already, in text that comes in pieces: the length of the
+ * piece that still belongs to it, or undefined while it goes on. It ends before the brace that nothing in it has opened,
+ * so that a number ends, too.
  */
 export function jsonEnd(): (piece: string) => number | undefined {
   let depth = 0;
@@ -16,8 +17,8 @@ export function jsonEnd(): (piece: string) => number | undefined {
       } else if (character === '"') inString = true;
       else if (character === '{') depth += 1;
       else if (character === '}') {
+        if (depth === 0) return at;
         depth -= 1;
-        if (depth === 0) return at + 1;
       }
     }
     return undefined;

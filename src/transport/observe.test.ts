@@ -154,6 +154,14 @@ describe('/admin/observe', () => {
     await leave();
   });
 
+  it('takes no HEAD, which would never end', async () => {
+    const reply = await buildServer({ engine: () => fakeEngine(() => say(['a'])) }).inject({
+      method: 'HEAD',
+      url: '/admin/observe',
+    });
+    expect([reply.statusCode, reply.headers.allow]).toEqual([405, 'GET']);
+  });
+
   it('goes on with who reads while another client does not', async () => {
     const server = await serve();
     const stuck = await fetch(`${server.address}/admin/observe`);

@@ -20,7 +20,6 @@ import { adminOnly } from './admin-only.ts';
 import { type EngineSource, readyEngine } from './engine-source.ts';
 import { HttpError } from './errors.ts';
 import { type ObserveMessage, toEngineMessage, toFrameMessages } from './observe-messages.ts';
-import { sameOriginOnly } from './same-origin.ts';
 import { sendEvents } from './sse.ts';
 
 /** Between two frames, and between two looks at which engine serves. */
@@ -38,9 +37,9 @@ interface ObserveOptions {
  */
 export const observe: FastifyPluginAsync<ObserveOptions> = async (app, { source, hasApiKey }) => {
   app.addHook('onRequest', adminOnly(hasApiKey));
-  if (!hasApiKey) app.addHook('onRequest', sameOriginOnly([]));
   let observers = 0;
-  app.get('/admin/observe', async (_request, reply) => {
+  // Without HEAD: a stream without a body would never end.
+  app.get('/admin/observe', { exposeHeadRoute: false }, async (_request, reply) => {
     readyEngine(source);
     if (observers >= MAX_OBSERVERS) {
       throw new HttpError(429, 'too_many_observers', `${MAX_OBSERVERS} clients observe already; close one of them.`);

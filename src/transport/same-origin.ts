@@ -1,21 +1,30 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { HttpError } from './errors.ts';
 
 /**
- * Refuses what a page of another host opens, but for those of `allowed` origins: browsers let any page connect to any
- * server, and only tell it where the page is from, in `Origin`, or, where they send none, in `Sec-Fetch-Site`. Programs
- * send neither. The hook throws HttpError 403.
+ * Where the page is from that opens this, if of another host: browsers let any page connect to any server, and only tell it
+ * where the page is from, in `Origin`, or, where they send none, in `Sec-Fetch-Site`. Programs send neither.
  */
+export function foreignOrigin({
+  origin,
+  host = '',
+  'sec-fetch-site': site = 'none',
+}: IncomingHttpHeaders): string | undefined {
+  if (origin !== undefined) return isHostOf(origin, host) ? undefined : origin;
+  return site === 'none' || site === 'same-origin' ? undefined : String(site);
+}
+
+/** Refuses what a page of another host opens, but for those of `allowed` origins. The hook throws HttpError 403. */
 export const sameOriginOnly =
   (allowed: readonly string[]) =>
   async ({ headers }: FastifyRequest): Promise<void> => {
-    const { origin, host = '', 'sec-fetch-site': site = 'none' } = headers;
-    if (origin === undefined ? site === 'none' || site === 'same-origin' : isHostOf(origin, host)) return;
-    if (origin !== undefined && allowed.includes(origin)) return;
+    const origin = foreignOrigin(headers);
+    if (origin === undefined || allowed.includes(origin)) return;
     throw new HttpError(
       403,
       'origin_not_allowed',
-      `Without an API key, pages of other hosts (${origin ?? site}) may not connect; start the server with --api-key, or with --cors-origin, to let them.`,
+      `Without an API key, pages of other hosts (${origin}) may not connect; start the server with --api-key, or with --cors-origin, to let them.`,
     );
   };
 

@@ -58,6 +58,22 @@ describe.each([
   });
 });
 
+it.each([TAGGED_CALL, BARE_CALL])('arguments may be any JSON value', (form) => {
+  for (const json of ['[1, {"a": [2]}]', '"}\\" {"', '12', 'null', '[]']) {
+    const calls = [{ name: 'f', arguments: json }];
+    expect(parse([`${written(form, 'f', json)} and on`], form)).toMatchObject({ calls, text: 'and on' });
+    expect(parse([...written(form, 'f', json)], form)).toMatchObject({ calls, text: '' });
+  }
+});
+
+it('a call that is cut before its name is whole is text', () => {
+  expect(parse([`Well. ${TAGGED_CALL.begin}wea`])).toMatchObject({
+    text: `Well. ${TAGGED_CALL.begin}wea`,
+    calls: [],
+    called: false,
+  });
+});
+
 it('text that never becomes a call is text', () => {
   expect(parse(['a < b ', '<tool', '_cal'])).toMatchObject({ text: 'a < b <tool_cal', calls: [], called: false });
   expect(parse(['a ', '<tool', 'box>']).parts.map((part) => part.type === 'text' && part.text)).toEqual([

@@ -116,7 +116,8 @@ export function createToolCallParser(form: ToolCallForm, newId: () => string): T
       return parts;
     },
     flush: () => {
-      const text = state === 'text' ? held : '';
+      // A call whose name is not whole is none, and its text is not lost.
+      const text = { text: held, name: begin + held, arguments: '', end: '' }[state];
       held = '';
       return text === '' ? [] : [{ type: 'text', text }];
     },

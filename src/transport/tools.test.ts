@@ -138,6 +138,24 @@ describe('what the client is told', () => {
     expect(choice.message.tool_calls[0].function).toEqual({ name: 'weather', arguments: '{"city": ' });
   });
 
+  it('the same, whole and streamed, wherever it is cut', async () => {
+    const text = CALL.slice(1).join('');
+    for (let length = 1; length < text.length; length += 8) {
+      const cut = [text.slice(0, length)];
+      const { reply: whole } = await ask({ tools: TOOLS }, cut, { reason: 'length' });
+      const { reply: streamed } = await ask({ tools: TOOLS, stream: true }, cut, { reason: 'length' });
+      const { message, finish_reason: reason } = whole.json().choices[0];
+      expect(message.content || message.tool_calls).toBeTruthy();
+      const chunks = [...streamed.payload.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => JSON.parse(json!).choices[0]);
+      expect(chunks.at(-1).finish_reason).toBe(reason);
+      expect(chunks.map(({ delta }) => delta.content ?? '').join('')).toBe(message.content ?? '');
+      const parts = chunks.flatMap(({ delta }) => delta.tool_calls ?? []);
+      expect(parts.map((part) => part.function.arguments).join('')).toBe(
+        message.tool_calls?.[0].function.arguments ?? '',
+      );
+    }
+  });
+
   it('text in the form of a call is text where there are no tools', async () => {
     const { reply } = await ask({}, CALL);
     expect(reply.json().choices[0]).toMatchObject({ message: { content: CALL.join('') }, finish_reason: 'stop' });

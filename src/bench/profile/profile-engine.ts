@@ -18,8 +18,8 @@ export interface ProfileJob {
   readonly batch: number;
   readonly by: 'op' | 'node';
   readonly ceilings?: Omit<CeilingsOptions, 'cachedBytes'>;
-  /** Told what is measured next; '' at the end. */
-  readonly watch?: (what: string) => void;
+  /** Told after each of the `profileParts`. */
+  readonly advance?: () => void;
 }
 
 export interface EngineProfile {
@@ -51,7 +51,7 @@ const PREFILLS = 3;
  * @throws RxllmError `RXLLM_CONTEXT_LENGTH_EXCEEDED`, and as `createEngine` does
  */
 export async function profileEngine(recipe: Recipe, model: Model, job: ProfileJob): Promise<EngineProfile> {
-  const { batch, maxTokens, by, watch = () => {} } = job;
+  const { batch, maxTokens, by, advance = () => {} } = job;
   const requests = requestsOf(model, job);
   const short = requestsOf(model, { ...job, maxTokens: Math.min(maxTokens, SHORT) });
   const prompts = requestsOf(model, { ...job, maxTokens: 1 });
@@ -62,29 +62,27 @@ export async function profileEngine(recipe: Recipe, model: Model, job: ProfileJo
     maxNumBatchedTokens: Math.max(512, batch),
     maxQueue: Math.max(256, batch),
   };
-  watch('starting');
   const profiled = await ProfiledEngine.start(recipe, model, options, promptTokens);
   const { engine, traffic } = profiled;
   const passes: (readonly PassRecord[])[] = [];
   let run: StageRun | undefined;
   try {
     for (const size of sizesUpTo(batch)) {
-      watch(`batch ${size}`);
       await profiled.run(short(size));
       for (let i = 0; i < PREFILLS; i++) passes.push((await profiled.run(prompts(size))).passes);
       run = await profiled.run(requests(size));
       passes.push(run.passes);
+      advance();
     }
   } finally {
     await profiled.close();
   }
-  watch('ops');
   const ops = await opRun(recipe, model, [short(batch), short(batch)], { options, promptTokens, by }).catch(
     unavailable,
   );
-  watch('roofs');
+  advance();
   const ceilings = await measureCeilings({ ...job.ceilings, cachedBytes: traffic.layers + traffic.head });
-  watch('');
+  advance();
   const roofs = roofsFor(ceilings, traffic.kernel);
   return {
     engine: recipe.name,
@@ -100,6 +98,11 @@ export async function profileEngine(recipe: Recipe, model: Model, job: ProfileJo
     points: phasePoints(wholePrompts(passes.flat(), promptTokens), roofs),
     ...(ops && { ops }),
   };
+}
+
+/** How many parts a profile is measured in: each batch size, the ops, the roofs. */
+export function profileParts(batch: number): number {
+  return sizesUpTo(batch).length + 2;
 }
 
 /** 1, 2, 4 … and the batch itself. */

@@ -6,7 +6,7 @@ import { copyBandwidth } from './copy-bandwidth.ts';
 import { KERNELS, matmulRate } from './matmul-rate.ts';
 import { phaseOf } from './phase.ts';
 import { phasePoints } from './phase-points.ts';
-import { type ProfileJob, profileEngine } from './profile-engine.ts';
+import { type ProfileJob, profileEngine, profileParts } from './profile-engine.ts';
 import { rooflineChart, rooflineOf } from './roofline-chart.ts';
 import { rooflineText } from './roofline-text.ts';
 import type { PassRecord } from './stage-run.ts';
@@ -120,6 +120,15 @@ describe('profileEngine', async () => {
       [1, 1],
       [2, 2],
     ]);
+  });
+
+  it('tells of each part that it has measured', async () => {
+    let parts = 0;
+    const advance = () => {
+      parts += 1;
+    };
+    await profileEngine(findEngine('kv-cache').recipe, model, { ...job, maxTokens: 2, batch: 3, advance });
+    expect(parts).toBe(profileParts(3));
   });
 
   it('refuses what is longer than the context', async () => {
