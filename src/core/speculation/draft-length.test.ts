@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { fakeSequence } from '../../../test/support/fakes.ts';
-import type { Sequence } from '../contracts/index.ts';
 import { bestLength, DraftLengths, type DraftStep } from './draft-length.ts';
 
 /** A drafted token takes so much of a plain step. */
@@ -23,23 +22,22 @@ describe('bestLength', () => {
 
 /**
  * Steps of a machine on which a plain one takes 10 ms and a drafted token `cost` ms more, with so many of each draft's
- * tokens accepted. The lengths of each step, of the first sequence.
+ * tokens accepted; another sequence follows after so many steps. The lengths of each step.
  */
-function play(steps: number, cost: number, accept: (step: number) => number, sequences = [fakeSequence('a')], k = 4) {
-  const lengths = new DraftLengths(k);
+function play(steps: number, cost: number, accept: (step: number) => number, follow = Number.POSITIVE_INFINITY) {
+  const lengths = new DraftLengths(4);
+  let sequence = fakeSequence('a');
   const taken: number[] = [];
   let now = 0;
   for (let index = 0; index < steps; index++) {
-    const step: DraftStep = { index, now, hasPrefill: false, decoding: sequences };
-    const planned = lengths.plan(step);
-    lengths.took(step, planned);
-    sequences.forEach((sequence: Sequence, i) => {
-      const drafted = planned[i]!;
-      const accepted = Math.min(drafted, accept(index));
-      if (drafted > 0) lengths.saw(sequence, Math.min(drafted, accepted + 1), accepted);
-    });
-    taken.push(planned[0]!);
-    now += 10 + cost * Math.max(...planned);
+    if (index % follow === 0) sequence = fakeSequence(`a${index}`);
+    const step: DraftStep = { index, now, hasPrefill: false, decoding: [sequence] };
+    const [drafted = 0] = lengths.plan(step);
+    lengths.took(step, [drafted]);
+    const accepted = Math.min(drafted, accept(index));
+    if (drafted > 0) lengths.saw(sequence, Math.min(drafted, accepted + 1), accepted);
+    taken.push(drafted);
+    now += 10 + cost * drafted;
   }
   return taken;
 }
@@ -61,6 +59,14 @@ describe('DraftLengths', () => {
     expect(mean(early.map(Number))).toBeLessThan(0.3);
     expect(mean(late)).toBeLessThan(0.08);
     expect(late.some((length) => length > 0)).toBe(true);
+  });
+
+  it('looks as rarely into the next text, until drafts stand again', () => {
+    const length = 128;
+    const taken = play(8 * length, 3, (step) => (step < 6 * length ? 0 : 4), length);
+    const drafted = (from: number, to: number) => taken.slice(from, to).filter((count) => count > 0).length;
+    expect(drafted(4 * length, 6 * length)).toBeLessThanOrEqual(4);
+    expect(drafted(7 * length, 8 * length)).toBeGreaterThan(100);
   });
 
   it('notices when drafts are accepted again', () => {

@@ -20,8 +20,8 @@ const PRIOR = 2;
 const PROBE = 2;
 /** A probe goes on for so many rounds while some of each draft stands. */
 const PROBE_ROUNDS = 3;
-/** Steps between probes: at first, and at most. */
-const PATIENCE = { least: 32, most: 256 };
+/** Steps between probes: at first, at first where it has not paid lately, and at most. */
+const PATIENCE = { least: 32, inherited: 128, most: 256 };
 
 export interface DraftStep {
   readonly index: number;
@@ -71,6 +71,8 @@ export class DraftLengths {
   /** By number of rows, then by the length of the longest draft. */
   readonly #timings = new Map<number, Timing[]>();
   readonly #sequences = new WeakMap<Sequence, Adapting>();
+  /** Of a sequence that comes: texts that follow each other are often of one kind. */
+  #patience = PATIENCE.least;
   #last: Taken | undefined;
 
   constructor(longest: number) {
@@ -116,12 +118,16 @@ export class DraftLengths {
     const best = bestLength(acceptance, (length) => timeOf(length, timings, index), this.#longest);
     if (best > 0) {
       adapting.patience = PATIENCE.least;
+      this.#patience = PATIENCE.least;
       return best;
     }
     // All rows probe in the same steps, so that the others stay plain.
     const round = index % adapting.patience;
     if (round === 0 || (round < PROBE_ROUNDS && adapting.stood)) return Math.min(PROBE, this.#longest);
-    if (round === PROBE_ROUNDS) adapting.patience = Math.min(PATIENCE.most, adapting.patience * 2);
+    if (round === PROBE_ROUNDS) {
+      adapting.patience = Math.min(PATIENCE.most, adapting.patience * 2);
+      this.#patience = Math.min(PATIENCE.inherited, adapting.patience);
+    }
     return 0;
   }
 
@@ -153,7 +159,7 @@ export class DraftLengths {
       adapting = {
         tested: 0,
         accepted: 0,
-        patience: PATIENCE.least,
+        patience: this.#patience,
         draftedAt: Number.NEGATIVE_INFINITY,
         stood: false,
       };
