@@ -133,7 +133,6 @@ async function checkLimits(options: ServeOptions): Promise<void> {
   checkModelOptions(recipe, options, model);
   const limits = resolveOptions(model, engineOptions(options));
   const layout = recipe.kind === 'staged' ? recipe.kv(model, limits).pool.layout : 'none';
-  if (options.quantize !== undefined) QUANTIZATIONS[options.quantize](model, layout);
   if (options.blockSize === undefined || layout === 'paged') return;
   throw new RxllmError('RXLLM_OPTION_INVALID', `blockSize: the cache of ${recipe.name} has no blocks; leave it out.`, {
     param: 'blockSize',

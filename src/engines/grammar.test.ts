@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { embeddedModel } from '../../test/support/real-server.ts';
 import { slowed } from '../../test/support/slow-matcher.ts';
 import { withEngine } from '../../test/support/with-engine.ts';
-import type { Engine, EngineOptions, Recipe, ResponseFormat, SamplingParams } from '../core/contracts/index.ts';
+import type { Engine, ResponseFormat, SamplingParams } from '../core/contracts/index.ts';
 import { type RecordLine, recordedOptions } from '../core/recording/lines.ts';
 import { createRandom } from '../core/sampling/random.ts';
 import { record } from '../operators/record.ts';
@@ -94,8 +94,9 @@ it('a recording with late masks replays to the same, however long they take ther
     swap(recipe, { name: 'late-masks', tokenize: withLateMasks }),
     record((line) => lines.push(structuredClone(line))),
   );
-  await using(
+  await withEngine(
     slow,
+    model,
     async (engine) => {
       const texts = await Promise.all([1, 2, 3, 4].map((seed) => textOf(engine, { ...params, seed })));
       for (const text of texts) expect(text).toMatch(REGEX);
