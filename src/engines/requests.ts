@@ -9,6 +9,8 @@ import type {
   TokenEvent,
 } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
+import { pause, resume } from '../core/scheduling/pause.ts';
+import { withdraw } from '../core/scheduling/withdraw.ts';
 import { finished } from '../operators/settle.ts';
 import { ABORTED } from './aborted.ts';
 import { deadline } from './deadline.ts';
@@ -74,17 +76,6 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
     sequence.parent = parent;
   };
 
-  /** Out of the queue at once, or out of the batch when the running step settles; only then its blocks go back. */
-  const leave = (sequence: Sequence, phase: 'cancelled' | 'finished') => {
-    const at = waiting.indexOf(sequence);
-    if (at >= 0) {
-      waiting.splice(at, 1);
-      kv.free(sequence);
-    }
-    if (at >= 0 || phase === 'cancelled') sequence.phase = phase;
-    wake();
-  };
-
   /** Before its reader hears the last of it, for that one may ask again at once under the same id. */
   const forget = (sequence: Sequence) => {
     if (routes.get(sequence.id)?.sequence === sequence) routes.delete(sequence.id);
@@ -92,22 +83,22 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
 
   const cancel = (sequence: Sequence) => {
     forget(sequence);
-    if (sequence.phase !== 'finished') leave(sequence, 'cancelled');
+    if (sequence.phase === 'finished') return;
+    withdraw(sequence, 'cancel', context);
+    wake();
   };
 
   const abort = (sequence: Sequence) => {
-    sequence.finish ??= 'abort';
-    if (!waiting.includes(sequence)) return wake();
-    leave(sequence, 'finished');
-    send(sequence.id, [finished(sequence)]);
+    const isOut = withdraw(sequence, 'abort', context);
+    wake();
+    if (isOut) send(sequence.id, [finished(sequence)]);
   };
 
   /** Its reader is behind, or has caught up. */
   const setReady = (sequence: Sequence, ready: boolean) => {
     if (sequence.phase === 'finished' || sequence.phase === 'cancelled') return;
-    if (ready) sequence.phase = running.includes(sequence) ? 'running' : 'waiting';
-    else sequence.phase = 'paused';
-    sequence.pausedAt = ready ? undefined : (sequence.pausedAt ?? options.clock.now());
+    if (ready) resume(sequence, context);
+    else pause(sequence, options.clock.now());
     wake();
   };
 
