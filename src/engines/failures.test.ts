@@ -1,10 +1,11 @@
-import { concatMap, EMPTY, ignoreElements, map, of, repeat, tap, timer } from 'rxjs';
+import { BehaviorSubject, concatMap, EMPTY, ignoreElements, map, of, repeat, tap, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { scriptedEngine } from '../../test/support/scripted-engine.ts';
 import { at, virtualEngine, words } from '../../test/support/virtual-engine.ts';
 import type { Computed, StagedRecipe } from '../core/contracts/index.ts';
 import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
 import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
+import { isReady, nextRow, type Policy } from '../core/scheduling/policy.ts';
 import { decodeStep } from '../operators/decode-step.ts';
 import { schedule } from '../operators/schedule.ts';
 
@@ -26,6 +27,70 @@ describe('an engine where something fails', () => {
       ...['queued', 'queued', 'prefill 3/3', 'd', 'e', 'RXLLM_RUNTIME_FAILED'],
       ...['prefill 2/2', 'o', 'p', 'q', 'r', 'length:opqr'],
     ]);
+  });
+
+  it('ends only who had a row in the step that failed', async () => {
+    let turn = 0;
+    /** All are admitted, and one has a row. */
+    const inTurn: Policy = (state) => {
+      const ready = [...state.running, ...state.waiting].filter(isReady);
+      const next = ready[turn++ % ready.length];
+      const rows = next === undefined ? [] : [nextRow(next, state, Number.POSITIVE_INFINITY)];
+      return { admitted: [...state.waiting], rows };
+    };
+    const { engine, scheduler } = await virtualEngine(
+      { fail: (call) => (call === 2 ? new Error('no memory') : undefined) },
+      { schedule: schedule(inTurn), kv: contiguousSlots() },
+      { maxNumSeqs: 2 },
+    );
+    const seen: string[] = [];
+    scheduler.run(() => {
+      for (const prompt of ['abc', 'mn']) {
+        words(engine.stream({ prompt, params: { maxTokens: 3 } })).subscribe({
+          next: (text) => seen.push(text),
+          error: (error: Error & { code: string }) => seen.push(error.code),
+        });
+      }
+    });
+    expect(seen).toEqual([
+      ...['queued', 'queued', 'prefill 3/3', 'd', 'prefill 2/2', 'o'],
+      ...['RXLLM_RUNTIME_FAILED', 'p', 'q', 'length:opq'],
+    ]);
+  });
+
+  it('ends a request that had a row in the step that failed, though its reader is behind by then', async () => {
+    const faulty: StagedRecipe['meter'] = () =>
+      tap(() => {
+        throw new Error('faulty meter');
+      });
+    const { engine, scheduler } = await virtualEngine({ delayMs: 4 }, { meter: faulty });
+    const demand$ = new BehaviorSubject(true);
+    const seen: string[] = [];
+    scheduler.run(() => {
+      words(engine.stream({ prompt: 'abc', demand$ })).subscribe({
+        next: (text) => seen.push(text),
+        error: (error: Error) => seen.push(error.message),
+      });
+      timer(3, scheduler).subscribe(() => demand$.next(false));
+    });
+    expect(seen).toEqual(['queued', 'faulty meter']);
+  });
+
+  it('does not tell of it who has come under the id of a request that was cancelled in the step', async () => {
+    const { engine, scheduler } = await virtualEngine({
+      delayMs: 4,
+      fail: (call) => (call === 0 ? new Error('no memory') : undefined),
+    });
+    const seen: string[] = [];
+    scheduler.run(() => {
+      const request = words(engine.stream({ id: 'x', prompt: 'abc', params: { maxTokens: 1 } }));
+      const first = request.subscribe();
+      timer(3, scheduler).subscribe(() => {
+        first.unsubscribe();
+        request.subscribe({ next: (text) => seen.push(text), error: (error: Error) => seen.push(error.message) });
+      });
+    });
+    expect(seen).toEqual(['queued', 'prefill 3/3', 'd', 'length:d']);
   });
 
   it('survives a stage that throws, whichever it is', async () => {

@@ -27,10 +27,10 @@ export interface Requests {
   /** Hands a settled step's events, and the errors of single sequences, to their readers. */
   deliver(step: Settled): void;
   /**
-   * A step failed: what was running in it ends with the error, or, where nothing was and nothing had left, what
-   * waits and cannot be admitted. Returns whether anything ended.
+   * A step failed: who had a row in it ends with the error. Where nobody had, everybody in the batch whose reader is not
+   * behind does, or, where nobody is in it, what waits and cannot be admitted. Returns whether anything ended.
    */
-  fail(error: unknown): boolean;
+  fail(error: unknown, planned: readonly Sequence[]): boolean;
   /** Refuses what comes from now on, and ends with `abort` what is under way. */
   close(): void;
 }
@@ -119,11 +119,17 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
     route.reader.error(error);
   };
 
-  const drop = (sequence: Sequence, from: Sequence[], error: unknown) => {
-    from.splice(from.indexOf(sequence), 1);
-    kv.free(sequence);
+  /** Out of the queue or the batch, if it is still there. */
+  const drop = (sequence: Sequence, error: unknown) => {
+    for (const place of [waiting, running]) {
+      const at = place.indexOf(sequence);
+      if (at < 0) continue;
+      place.splice(at, 1);
+      kv.free(sequence);
+    }
     sequence.phase = 'finished';
-    sendError(sequence.id, error);
+    // After a cancel its id may be another's by now.
+    if (routes.get(sequence.id)?.sequence === sequence) sendError(sequence.id, error);
   };
 
   const stream = (request: GenerateRequest) =>
@@ -172,17 +178,19 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       for (const [id, toSend] of events) send(id, toSend);
       for (const [id, error] of failed) sendError(id, error);
     },
-    fail: (error) => {
+    fail: (error, planned) => {
       // The events of those that had left were lost with the step.
       const left = [...routes.values()].filter(({ sequence }) => sequence.phase === 'finished');
       for (const { sequence } of left) send(sequence.id, [finished(sequence)]);
-      // A paused sequence had no row in it, and keeps its place, unless it was about to leave.
-      const ran = running.filter(({ phase, finish }) => phase !== 'paused' || finish !== undefined);
-      for (const sequence of ran) drop(sequence, running, error);
+      // Who is back in the queue has lost nothing.
+      const ran = planned.filter((sequence) => !waiting.includes(sequence));
+      for (const sequence of ran) drop(sequence, error);
       if (left.length > 0 || ran.length > 0) return true;
-      const queued = waiting.filter(({ phase }) => phase === 'waiting');
-      for (const sequence of queued) drop(sequence, waiting, error);
-      return queued.length > 0;
+      const isActive = ({ phase, finish }: Sequence) => phase !== 'paused' || finish !== undefined;
+      const batch = running.filter(isActive);
+      const stuck = batch.length > 0 ? batch : waiting.filter(({ phase }) => phase === 'waiting');
+      for (const sequence of stuck) drop(sequence, error);
+      return stuck.length > 0;
     },
     close: () => {
       closed = true;
