@@ -2,6 +2,7 @@ import {
   attentionProblem,
   byKernel,
   copy,
+  fittedFlash,
   flashAttention,
   gemmProblem,
   int4Gemv,
@@ -104,7 +105,7 @@ export const CASES: Readonly<Record<string, (sizes: Sizes) => Case>> = {
     tolerance: 1e-5,
     contenders: [
       one('naive', naiveAttention(shape, 16)),
-      one('flash', byKernel(flashAttention({ ...shape, ...flashTile }))),
+      one('flash', fittedFlash({ ...shape, ...flashTile })),
       ...variants('flash', FLASH_VARIANTS, (tile) => byKernel(flashAttention({ ...shape, ...tile }))),
     ],
   }),

@@ -1,5 +1,5 @@
 /** Flash attention in WGSL: a workgroup walks over tiles of keys, and no score ever leaves it. Causal, with grouped heads. */
-import { attentionProblem, byKernel, type FlashTile, flashAttention, naiveAttention } from 'rxllm/gpu';
+import { attentionProblem, byKernel, type FlashTile, flashAttention, flashBytes, naiveAttention } from 'rxllm/gpu';
 import { gpuOrEnd, onGpu, runAndCheck } from '../support/gpu.ts';
 import { textTable } from '../support/table.ts';
 
@@ -33,9 +33,7 @@ const rows = [256, 1024, 4096, 16_384].map((n) => [
 console.log(`\n${heads} heads of ${headDim}: scores and weights in memory, and keys and values loaded:\n`);
 const head = ['tokens', 'naive, n²', 'flash', 'loaded a query alone', `loaded a tile of ${TILE.queryTile}`];
 console.log(textTable(head, rows));
-const { queryTile: q, keyTile: k } = TILE;
-const shared = (headDim * q + k * headDim + k * q) * FLOAT;
-console.log(`\na workgroup of flash has ${shared / 1024} KiB of its own, at any length\n`);
+console.log(`\na workgroup of flash has ${flashBytes(headDim, TILE) / 1024} KiB of its own, at any length\n`);
 
 const gpu = await gpuOrEnd();
 const shapes = onGpu(

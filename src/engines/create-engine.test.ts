@@ -1,27 +1,10 @@
-import {
-  BehaviorSubject,
-  concatMap,
-  EMPTY,
-  firstValueFrom,
-  ignoreElements,
-  map,
-  mergeMap,
-  of,
-  repeat,
-  take,
-  tap,
-  timer,
-  toArray,
-} from 'rxjs';
+import { mergeMap, take, tap, timer, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { scriptedEngine } from '../../test/support/scripted-engine.ts';
 import { letters } from '../../test/support/toy-model.ts';
 import { at, virtualEngine, word, words } from '../../test/support/virtual-engine.ts';
-import type { Computed, EngineStats, StagedRecipe } from '../core/contracts/index.ts';
-import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
-import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
+import type { EngineStats } from '../core/contracts/index.ts';
 import { oneAtATime } from '../core/scheduling/one-at-a-time.ts';
-import { decodeStep } from '../operators/decode-step.ts';
 import { schedule } from '../operators/schedule.ts';
 
 describe('an engine', () => {
@@ -127,215 +110,11 @@ describe('an engine', () => {
     expect(runner.calls.slice(passes).filter(({ positions, ids }) => prompt[positions[0]!] === ids[0]![0])).toEqual([]);
   });
 
-  it('ends a request with its error when a pass fails, and serves the next', async () => {
-    const { engine, scheduler } = await virtualEngine({
-      fail: (call) => (call === 2 ? new Error('no memory') : undefined),
-    });
-    const seen: string[] = [];
-    scheduler.run(() => {
-      for (const prompt of ['abc', 'mn']) {
-        words(engine.stream({ prompt, params: { maxTokens: 4 } })).subscribe({
-          next: (text) => seen.push(text),
-          error: (error: Error & { code: string }) => seen.push(error.code),
-        });
-      }
-    });
-    expect(seen).toEqual([
-      ...['queued', 'queued', 'prefill 3/3', 'd', 'e', 'RXLLM_RUNTIME_FAILED'],
-      ...['prefill 2/2', 'o', 'p', 'q', 'r', 'length:opqr'],
-    ]);
-  });
-
-  it('survives a stage that throws, whichever it is', async () => {
-    let throws = true;
-    const faulty: StagedRecipe['meter'] = () =>
-      tap(() => {
-        if (throws) throw new Error('faulty meter');
-      });
-    const { engine, scheduler } = await virtualEngine({}, { meter: faulty });
-    const seen: string[] = [];
-    scheduler.run(() => {
-      for (const prompt of ['abc', 'x']) {
-        words(engine.stream({ prompt, params: { maxTokens: 1 } })).subscribe({
-          next: (text) => seen.push(text),
-          error: (error: Error) => seen.push(error.message),
-        });
-      }
-      timer(10, scheduler).subscribe(() => {
-        throws = false;
-        words(engine.stream({ prompt: 'mn', params: { maxTokens: 1 } })).subscribe((text) => seen.push(text));
-      });
-    });
-    // The first had finished inside the step: it hears of that, for it is out of the batch; so had the second in the next.
-    expect(seen).toEqual(['queued', 'queued', 'length:d', 'length:y', 'queued', 'prefill 2/2', 'o', 'length:o']);
-  });
-
-  it.each([
-    ['no step', (_: Computed) => EMPTY],
-    ['several steps', (step: Computed) => of(step, step)],
-    ['several steps without an end', (step: Computed) => of(step).pipe(repeat())],
-  ])('ends the requests of a stage that gives %s', async (_, give) => {
-    let isFaulty = true;
-    const { engine } = await scriptedEngine(
-      {},
-      { maxNumSeqs: 2 },
-      {
-        schedule: schedule(continuousBatching()),
-        kv: contiguousSlots(),
-        decode: (context) => (step$) =>
-          step$.pipe(
-            decodeStep()(context),
-            concatMap((step) => (isFaulty ? give(step) : of(step))),
-          ),
-      },
-    );
-    const requests = ['abc', 'm'].map((prompt) => engine.generate(prompt, 5));
-    for (const result of await Promise.allSettled(requests)) {
-      expect(result).toMatchObject({ status: 'rejected', reason: { code: 'RXLLM_RECIPE_INVALID' } });
-    }
-    isFaulty = false;
-    expect(await engine.generate('x', 2)).toMatchObject({ text: 'yz' });
-    await engine.close();
-  });
-
-  it('refuses a request of which its tokenizer makes nothing', async () => {
-    const { engine } = await scriptedEngine({}, {}, { tokenize: () => ignoreElements() });
-    await expect(engine.generate('abc', 1)).rejects.toMatchObject({ code: 'RXLLM_RECIPE_INVALID' });
-    await engine.close();
-  });
-
-  it('ends what waits when no step can be planned, and sleeps', async () => {
-    const broken: StagedRecipe['schedule'] = () =>
-      map(() => {
-        throw new Error('faulty policy');
-      });
-    let turns = 0;
-    const { engine, scheduler } = await virtualEngine(
-      {},
-      {
-        schedule: (context) => (tick$) =>
-          tick$.pipe(
-            tap(() => turns++),
-            broken(context),
-          ),
-      },
-    );
-    const seen: string[] = [];
-    scheduler.run(() => {
-      for (const [frame, prompt] of [
-        [0, 'abc'],
-        [0, 'm'],
-        [50, 'x'],
-      ] as const) {
-        at(frame, words(engine.stream({ prompt })), scheduler).subscribe({
-          next: (text) => seen.push(text),
-          error: (error: Error) => seen.push(error.message),
-        });
-      }
-      timer(100, scheduler).subscribe(() => seen.push(`${turns} turns`));
-    });
-    expect(seen).toEqual(['queued', 'queued', 'faulty policy', 'faulty policy', 'queued', 'faulty policy', '4 turns']);
-    await engine.close();
-  });
-
   it('refuses a budget that not every sequence could decode in', async () => {
     await expect(scriptedEngine({}, { maxNumSeqs: 8, maxNumBatchedTokens: 4 })).rejects.toMatchObject({
       code: 'RXLLM_OPTION_INVALID',
       param: 'maxNumBatchedTokens',
     });
-  });
-
-  it('ends a request at its deadline with what it has', async () => {
-    const { engine, scheduler } = await virtualEngine({ delayMs: 4 });
-    scheduler.run(({ expectObservable }) => {
-      const results = (deadlineMs: number, prompt: string) =>
-        engine
-          .stream({ prompt, deadlineMs, params: { maxTokens: 20 } })
-          .pipe(mergeMap((event) => (event.type === 'finished' ? [word(event)] : [])));
-      expectObservable(results(12, 'abc')).toBe('15ms (r|)', { r: 'abort:def' });
-      // Still in the queue when its time is over.
-      expectObservable(results(7, 'mno')).toBe('7ms (r|)', { r: 'abort:' });
-    });
-  });
-
-  it.each([0, -5, Number.NaN, Number.POSITIVE_INFINITY])('refuses a deadline of %d ms', async (deadlineMs) => {
-    const { engine, runner } = await scriptedEngine();
-    await expect(firstValueFrom(engine.stream({ prompt: 'abc', deadlineMs }))).rejects.toMatchObject({
-      code: 'RXLLM_INVALID_REQUEST',
-      param: 'deadlineMs',
-    });
-    expect(runner.calls).toEqual([]);
-    await engine.close();
-  });
-
-  it('takes a deadline, and a pause, of months', async () => {
-    const { engine, runner } = await scriptedEngine(
-      {},
-      { maxPauseMs: Number.MAX_SAFE_INTEGER },
-      { schedule: schedule(continuousBatching()), kv: contiguousSlots() },
-    );
-    const demand$ = new BehaviorSubject(true);
-    const events$ = engine.stream({ prompt: 'abc', params: { maxTokens: 3 }, deadlineMs: 1e10, demand$ }).pipe(
-      tap((event) => {
-        if (event.type === 'token' && event.text === 'd') demand$.next(false);
-      }),
-      toArray(),
-    );
-    let steps = 0;
-    engine.stats$.subscribe(() => {
-      steps += 1;
-    });
-    const events = firstValueFrom(events$);
-    await engine.generate('m', 20);
-    const [passes, turns] = [runner.calls.length, steps];
-    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-    // It may have planned once more before it fell asleep.
-    expect(steps).toBeLessThanOrEqual(turns + 1);
-    expect(runner.calls).toHaveLength(passes);
-    demand$.next(true);
-    expect((await events).map(word).at(-1)).toBe('length:def');
-    await engine.close();
-  });
-
-  it('refuses one request more than the queue holds, and the same id twice', async () => {
-    const { engine, scheduler } = await virtualEngine();
-    const codes: string[] = [];
-    scheduler.run(() => {
-      const error = (reason: { code: string }) => codes.push(reason.code);
-      for (let i = 0; i < 9; i++) engine.stream({ prompt: 'a', params: { maxTokens: 1 } }).subscribe({ error });
-      at(100, engine.stream({ id: 'x', prompt: 'a', params: { maxTokens: 9 } }), scheduler).subscribe({ error });
-      at(103, engine.stream({ id: 'x', prompt: 'a' }), scheduler).subscribe({ error });
-      at(200, engine.stream({ id: 'x', prompt: 'a', params: { maxTokens: 1 } }), scheduler).subscribe({ error });
-    });
-    expect(codes).toEqual(['RXLLM_QUEUE_FULL', 'RXLLM_INVALID_REQUEST']);
-  });
-
-  it('takes an id again as soon as its request has ended, and while one that was cancelled still runs', async () => {
-    const { engine, scheduler } = await virtualEngine({
-      fail: (call) => (call === 3 ? new Error('no memory') : undefined),
-    });
-    const seen: string[] = [];
-    scheduler.run(() => {
-      const request = engine.stream({ id: 'x', prompt: 'abc', params: { maxTokens: 2 } });
-      const ask = (then: () => void, isCancelled = false) => {
-        const subscription = request.subscribe({
-          next: (event) => {
-            if (event.type === 'token' || event.type === 'finished') seen.push(word(event));
-            if (!isCancelled || event.type !== 'token') return;
-            subscription.unsubscribe();
-            then();
-          },
-          error: ({ code }: { code: string }) => {
-            seen.push(code);
-            then();
-          },
-          complete: then,
-        });
-      };
-      // Whole, cancelled at its first token, failed in its first pass, whole.
-      ask(() => ask(() => ask(() => ask(() => seen.push('end'))), true));
-    });
-    expect(seen).toEqual(['d', 'e', 'length:de', 'd', 'RXLLM_RUNTIME_FAILED', 'd', 'e', 'length:de', 'end']);
   });
 
   it('lets a reader take as much as it wants', async () => {
@@ -345,22 +124,5 @@ describe('an engine', () => {
       expectObservable(request).toBe('--(r|)', { r: ['queued', 'prefill 3/3', 'd', 'e'] });
     });
     expect(runner.calls.length).toBe(2);
-  });
-
-  it('ends only the stream of a reader that throws', async () => {
-    const { engine, scheduler } = await virtualEngine();
-    const seen: string[] = [];
-    scheduler.run(() => {
-      engine
-        .stream({ prompt: 'abc', params: { maxTokens: 9 } })
-        .pipe(
-          tap((event) => {
-            if (event.type === 'token') throw new Error('reader');
-          }),
-        )
-        .subscribe({ error: (error: Error) => seen.push(error.message) });
-      words(engine.stream({ prompt: 'mn', params: { maxTokens: 1 } })).subscribe((text) => seen.push(text));
-    });
-    expect(seen).toEqual(['queued', 'reader', 'prefill 2/2', 'o', 'length:o']);
   });
 });

@@ -1,7 +1,6 @@
 import { filter, firstValueFrom, forkJoin, map, merge, Observable, take } from 'rxjs';
 import type {
   Engine,
-  EngineContext,
   EngineOptions,
   GenerateResult,
   Model,
@@ -9,8 +8,8 @@ import type {
   Recipe,
   SamplingParams,
 } from '../core/contracts/index.ts';
-import { noCache } from '../core/memory/no-cache.ts';
 import { disposeAll } from './dispose-all.ts';
+import { engineContext } from './engine-context.ts';
 import { resolveOptions } from './options.ts';
 import { runBox } from './run-box.ts';
 import { runStages } from './run-stages.ts';
@@ -21,9 +20,7 @@ import { runStages } from './run-stages.ts';
  */
 export async function createEngine(recipe: Recipe, model: Model, given: Partial<EngineOptions> = {}): Promise<Engine> {
   const options = resolveOptions(model, given);
-  const kv = (recipe.kind === 'staged' ? recipe.kv : noCache())(model, options);
-  const runner = await recipe.runtime(recipe.model(model, kv.pool.layout), model, kv.pool);
-  const context: EngineContext = { options, model, runner, kv, waiting: [], running: [], owned: [] };
+  const context = await engineContext(recipe, model, options);
   const { stream, stats$, watch, stop } =
     recipe.kind === 'staged' ? runStages(recipe, context) : runBox(recipe, context);
   try {
@@ -50,8 +47,8 @@ export async function createEngine(recipe: Recipe, model: Model, given: Partial<
     name: recipe.name,
     model,
     options,
-    pool: kv.pool,
-    description: runner.description,
+    pool: context.kv.pool,
+    description: context.runner.description,
     stream,
     generate: (prompt, maxNewTokens, params, { signal } = {}) => {
       const result = result$(prompt, maxNewTokens, params);

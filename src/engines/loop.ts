@@ -3,6 +3,7 @@ import {
   concatMap,
   defer,
   EMPTY,
+  identity,
   map,
   merge,
   type Observable,
@@ -14,7 +15,17 @@ import {
   tap,
   toArray,
 } from 'rxjs';
-import type { EngineContext, Settled, StagedRecipe } from '../core/contracts/index.ts';
+import type {
+  EngineContext,
+  Observer,
+  Planned,
+  PlannedRow,
+  Sequence,
+  Settled,
+  StagedRecipe,
+  StepStage,
+  Tick,
+} from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { after } from './after.ts';
 import { compose } from './compose.ts';
@@ -32,12 +43,21 @@ export interface Loop {
  *     wake:  --w-----------------w---
  *     step$: ----s--s--s---------s---   (sleeps after a step without rows)
  *
- * A stage that errors, or gives no step or several, ends its step, not the loop: `onError` is told, and says whether there is something new to plan.
+ * A stage that errors, or gives no step or several, ends its step, not the loop: `onError` is told, and who was planned
+ * to have a row in it, and says whether there is something new to plan.
  */
-export function createLoop(recipe: StagedRecipe, context: EngineContext, onError: (error: unknown) => boolean): Loop {
+export function createLoop(
+  recipe: StagedRecipe,
+  context: EngineContext,
+  onError: (error: unknown, planned: readonly Sequence[]) => boolean,
+): Loop {
   const { clock, betweenSteps } = context.options;
   const wake$ = new Subject<void>();
-  const stages = compose(recipe, context);
+  /** Of the turn that runs; several where a stage gives several steps. */
+  let plans: (readonly PlannedRow[])[] = [];
+  const remember: Observer = <T extends Tick>(_: EngineContext, stage: StepStage) =>
+    stage === 'schedule' ? tap<T>((step) => plans.push((step as unknown as Planned).rows)) : identity;
+  const stages = compose({ ...recipe, observers: [remember, ...recipe.observers] }, context);
   let index = 0;
   let awake = false;
   let wakeAt = Number.POSITIVE_INFINITY;
@@ -50,6 +70,7 @@ export function createLoop(recipe: StagedRecipe, context: EngineContext, onError
   };
   const turn$ = defer(() => {
     awake = false;
+    plans = [];
     return of({ index: index++, now: clock.now() });
   }).pipe(
     stages,
@@ -64,7 +85,8 @@ export function createLoop(recipe: StagedRecipe, context: EngineContext, onError
     catchError((error: unknown) => {
       // To plan the same again would fail again.
       wakeAt = Number.POSITIVE_INFINITY;
-      const changed = onError(error);
+      const planned = plans.flat().map(({ sequence }) => sequence);
+      const changed = onError(error, planned);
       awake ||= changed;
       return EMPTY;
     }),

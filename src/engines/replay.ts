@@ -12,9 +12,12 @@ import { RxllmError } from '../core/errors.ts';
 import { type OpenGrammar, useGrammars } from '../core/grammar/use-grammars.ts';
 import { type RecordedRequest, type RecordedStep, type RecordLine, recordedStep } from '../core/recording/lines.ts';
 import { createRandom } from '../core/sampling/random.ts';
+import { pause, resume } from '../core/scheduling/pause.ts';
+import { withdraw } from '../core/scheduling/withdraw.ts';
 import { createSequence, withGrammar } from '../operators/tokenize.ts';
 import { compose } from './compose.ts';
 import { disposeAll } from './dispose-all.ts';
+import { engineContext } from './engine-context.ts';
 import { resolveOptions } from './options.ts';
 import { replayedMatcher } from './replayed-matcher.ts';
 import { observe } from './swap.ts';
@@ -48,9 +51,7 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
     clock: { now: () => now, schedule },
     random: createRandom(header.seed),
   });
-  const kv = recipe.kv(model, options);
-  const runner = await recipe.runtime(recipe.model(model, kv.pool.layout), model, kv.pool);
-  const context: EngineContext = { options, model, runner, kv, waiting: [], running: [], owned: [] };
+  const context = await engineContext(recipe, model, options);
   const openGrammar = useGrammars(context);
   const sequences = new Map<SequenceId, Sequence>();
   /** Whose mask was late in the recording, and has not come yet. */
@@ -81,20 +82,17 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
           break;
         case 'cancel':
         case 'abort': {
-          const end = () => leave(find(line.id), line.type, context);
+          const end = () => withdraw(find(line.id), line.type, context);
           if (line.during) during.push(end);
           else end();
           break;
         }
         case 'pause':
-          Object.assign(find(line.id), { phase: 'paused', pausedAt: line.at });
+          pause(find(line.id), line.at);
           break;
-        case 'resume': {
-          const sequence = find(line.id);
-          sequence.phase = context.running.includes(sequence) ? 'running' : 'waiting';
-          sequence.pausedAt = undefined;
+        case 'resume':
+          resume(find(line.id), context);
           break;
-        }
         case 'mask':
           late.delete(line.id);
           break;
@@ -151,16 +149,4 @@ async function arrive(
   if (shared !== undefined) sequence.parent = shared;
   context.waiting.push(sequence);
   return sequence;
-}
-
-/** As `requests` does it: out of the queue at once, out of the batch when the step settles or the next one begins. */
-function leave(sequence: Sequence, how: 'cancel' | 'abort', { waiting, running, kv }: EngineContext): void {
-  if (running.includes(sequence)) {
-    if (how === 'abort') sequence.finish = 'abort';
-    else sequence.phase = 'cancelled';
-    return;
-  }
-  waiting.splice(waiting.indexOf(sequence), 1);
-  sequence.phase = how === 'abort' ? 'finished' : 'cancelled';
-  kv.free(sequence);
 }

@@ -9,6 +9,8 @@ import type {
   TokenEvent,
 } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
+import { pause, resume } from '../core/scheduling/pause.ts';
+import { withdraw } from '../core/scheduling/withdraw.ts';
 import { finished } from '../operators/settle.ts';
 import { ABORTED } from './aborted.ts';
 import { deadline } from './deadline.ts';
@@ -25,10 +27,10 @@ export interface Requests {
   /** Hands a settled step's events, and the errors of single sequences, to their readers. */
   deliver(step: Settled): void;
   /**
-   * A step failed: what was running in it ends with the error, or, where nothing was and nothing had left, what
-   * waits and cannot be admitted. Returns whether anything ended.
+   * A step failed: who had a row in it ends with the error. Where nobody had, everybody in the batch whose reader is not
+   * behind does, or, where nobody is in it, what waits and cannot be admitted. Returns whether anything ended.
    */
-  fail(error: unknown): boolean;
+  fail(error: unknown, planned: readonly Sequence[]): boolean;
   /** Refuses what comes from now on, and ends with `abort` what is under way. */
   close(): void;
 }
@@ -74,17 +76,6 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
     sequence.parent = parent;
   };
 
-  /** Out of the queue at once, or out of the batch when the running step settles; only then its blocks go back. */
-  const leave = (sequence: Sequence, phase: 'cancelled' | 'finished') => {
-    const at = waiting.indexOf(sequence);
-    if (at >= 0) {
-      waiting.splice(at, 1);
-      kv.free(sequence);
-    }
-    if (at >= 0 || phase === 'cancelled') sequence.phase = phase;
-    wake();
-  };
-
   /** Before its reader hears the last of it, for that one may ask again at once under the same id. */
   const forget = (sequence: Sequence) => {
     if (routes.get(sequence.id)?.sequence === sequence) routes.delete(sequence.id);
@@ -92,22 +83,22 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
 
   const cancel = (sequence: Sequence) => {
     forget(sequence);
-    if (sequence.phase !== 'finished') leave(sequence, 'cancelled');
+    if (sequence.phase === 'finished') return;
+    withdraw(sequence, 'cancel', context);
+    wake();
   };
 
   const abort = (sequence: Sequence) => {
-    sequence.finish ??= 'abort';
-    if (!waiting.includes(sequence)) return wake();
-    leave(sequence, 'finished');
-    send(sequence.id, [finished(sequence)]);
+    const isOut = withdraw(sequence, 'abort', context);
+    wake();
+    if (isOut) send(sequence.id, [finished(sequence)]);
   };
 
   /** Its reader is behind, or has caught up. */
   const setReady = (sequence: Sequence, ready: boolean) => {
     if (sequence.phase === 'finished' || sequence.phase === 'cancelled') return;
-    if (ready) sequence.phase = running.includes(sequence) ? 'running' : 'waiting';
-    else sequence.phase = 'paused';
-    sequence.pausedAt = ready ? undefined : (sequence.pausedAt ?? options.clock.now());
+    if (ready) resume(sequence, context);
+    else pause(sequence, options.clock.now());
     wake();
   };
 
@@ -128,11 +119,17 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
     route.reader.error(error);
   };
 
-  const drop = (sequence: Sequence, from: Sequence[], error: unknown) => {
-    from.splice(from.indexOf(sequence), 1);
-    kv.free(sequence);
+  /** Out of the queue or the batch, if it is still there. */
+  const drop = (sequence: Sequence, error: unknown) => {
+    for (const place of [waiting, running]) {
+      const at = place.indexOf(sequence);
+      if (at < 0) continue;
+      place.splice(at, 1);
+      kv.free(sequence);
+    }
     sequence.phase = 'finished';
-    sendError(sequence.id, error);
+    // After a cancel its id may be another's by now.
+    if (routes.get(sequence.id)?.sequence === sequence) sendError(sequence.id, error);
   };
 
   const stream = (request: GenerateRequest) =>
@@ -181,19 +178,20 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       for (const [id, toSend] of events) send(id, toSend);
       for (const [id, error] of failed) sendError(id, error);
     },
-    fail: (error) => {
+    fail: (error, planned) => {
       // The events of those that had left were lost with the step.
       const left = [...routes.values()].filter(({ sequence }) => sequence.phase === 'finished');
       for (const { sequence } of left) send(sequence.id, [finished(sequence)]);
-      // One that is paused or awaits its mask had no row in it, and keeps its place, unless it was about to leave.
-      const ran = running.filter(
-        ({ phase, finish, awaitsMask }) => (phase !== 'paused' && !awaitsMask) || finish !== undefined,
-      );
-      for (const sequence of ran) drop(sequence, running, error);
+      // Who is back in the queue has lost nothing.
+      const ran = planned.filter((sequence) => !waiting.includes(sequence));
+      for (const sequence of ran) drop(sequence, error);
       if (left.length > 0 || ran.length > 0) return true;
-      const queued = waiting.filter(({ phase }) => phase === 'waiting');
-      for (const sequence of queued) drop(sequence, waiting, error);
-      return queued.length > 0;
+      const isActive = ({ phase, finish, awaitsMask }: Sequence) =>
+        (phase !== 'paused' && !awaitsMask) || finish !== undefined;
+      const batch = running.filter(isActive);
+      const stuck = batch.length > 0 ? batch : waiting.filter(({ phase }) => phase === 'waiting');
+      for (const sequence of stuck) drop(sequence, error);
+      return stuck.length > 0;
     },
     close: () => {
       closed = true;

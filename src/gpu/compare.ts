@@ -20,12 +20,12 @@ export function relativeError(found: ArrayLike<number>, expected: ArrayLike<numb
 export function problemError({ rows, columns, expected }: Problem, found: Float32Array, most = rows): number {
   if (found.length !== rows * columns) return Number.NaN;
   const count = Math.min(rows, most);
-  let reference: number[] = [];
-  let picked: number[] = [];
+  const reference = new Float64Array(count * columns);
+  const picked = new Float64Array(count * columns);
   for (let i = 0; i < count; i++) {
     const row = count === 1 ? 0 : Math.round((i * (rows - 1)) / (count - 1));
-    reference = reference.concat([...expected(row)]);
-    picked = picked.concat([...found.subarray(row * columns, (row + 1) * columns)]);
+    reference.set(expected(row), i * columns);
+    picked.set(found.subarray(row * columns, (row + 1) * columns), i * columns);
   }
   return relativeError(picked, reference);
 }

@@ -18,24 +18,21 @@ export class ErrorScope {
     });
   }
 
-  /** What `work` gives. @throws RxllmError with `code`, where the device found an error in it or since the last call */
+  /** What `work` gives. @throws RxllmError with `code`, where it throws, or the device found an error in it or since the last call */
   async within<T>(code: ErrorCode, what: string, work: () => T | Promise<T>): Promise<T> {
     for (const filter of FILTERS) this.device.pushErrorScope(filter);
-    let thrown: unknown;
-    let result: T | undefined;
-    try {
-      const working = work();
+    const [worked, reported] = await Promise.allSettled([
+      // Runs until it first waits, and an error of that part is a rejection, too.
+      (async () => work())(),
       // Scopes are a stack: they are popped before anything else can push.
-      const popped = FILTERS.map(() => this.device.popErrorScope());
-      result = await working;
-      const [found] = (await Promise.all(popped)).filter((error) => error !== null);
-      this.earlier ??= found?.message;
-    } catch (error) {
-      thrown = error;
-    }
-    const message = this.earlier ?? (thrown instanceof Error ? thrown.message : undefined);
+      Promise.all(FILTERS.map(() => this.device.popErrorScope())),
+    ]);
+    if (reported.status === 'fulfilled') this.earlier ??= reported.value.find((error) => error !== null)?.message;
+    const message = this.earlier;
     this.earlier = undefined;
-    if (message !== undefined) throw new RxllmError(code, `${what}: ${message}`, { cause: thrown });
-    return result as T;
+    if (worked.status === 'fulfilled' && message === undefined) return worked.value;
+    const cause: unknown = worked.status === 'rejected' ? worked.reason : undefined;
+    const why = message ?? (cause instanceof Error ? cause.message : String(cause));
+    throw new RxllmError(code, `${what}: ${why}`, { cause });
   }
 }

@@ -1,6 +1,8 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { describeOnGpu } from '../../test/support/gpu.ts';
-import { relativeError } from './compare.ts';
+import { problemError, relativeError } from './compare.ts';
 import { measure } from './measure.ts';
 import { gpuOrReason, openGpu } from './open-gpu.ts';
 
@@ -44,10 +46,26 @@ describeOnGpu('a GPU', (gpu) => {
     await gpu.run(await gpu.prepare(kernel, [x, gpu.allocate(4)]));
   });
 
+  it('says what a call throws, and leaves no scope of errors open', async () => {
+    await expect(gpu.prepare(kernel, [{} as GPUBuffer])).rejects.toMatchObject({ code: 'RXLLM_KERNEL_INVALID' });
+    await expect(gpu.device.popErrorScope()).rejects.toThrow();
+  });
+
   it('can be opened again, and is not found by a name that no adapter has', async () => {
     const other = await openGpu();
     other.close();
     expect(await gpuOrReason({ adapter: 'abacus' })).toMatch(/no adapter is called "abacus"/);
+  });
+
+  it('outlives the collection of what was closed', async () => {
+    setFlagsFromString('--expose-gc');
+    const gc: () => void = runInNewContext('gc');
+    for (let i = 0; i < 4; i++) {
+      (await openGpu()).close();
+      gc();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(await gpu.read(gpu.upload(Float32Array.of(1)), Float32Array)).toEqual(Float32Array.of(1));
   });
 });
 
@@ -55,4 +73,19 @@ it('an error is relative to the largest value, and NaN is one', () => {
   expect(relativeError([1, 2.1], [1, 2])).toBeCloseTo(0.05);
   expect(relativeError([1, Number.NaN], [1, 2])).toBeNaN();
   expect(relativeError([1], [1, 2])).toBeNaN();
+});
+
+it('compares the first row, the last, and some between', () => {
+  const asked: number[] = [];
+  const expected = (row: number) => {
+    asked.push(row);
+    return Float64Array.of(row, 2 * row);
+  };
+  const problem = { inputs: [], rows: 5, columns: 2, expected };
+  const found = Float32Array.from({ length: 10 }, (_, i) => (i >> 1) * (1 + (i & 1)));
+  expect(problemError(problem, found, 3)).toBe(0);
+  expect(asked).toEqual([0, 2, 4]);
+  found[2] = 5;
+  expect(problemError(problem, found, 3)).toBe(0);
+  expect(problemError(problem, found)).toBeCloseTo(0.5);
 });

@@ -90,13 +90,15 @@ export class Gpu {
     return this.errors.within('RXLLM_GPU_FAILED', 'reading a buffer', async () => {
       const { size } = buffer;
       const host = this.device.createBuffer({ size, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
-      const encoder = this.device.createCommandEncoder();
-      encoder.copyBufferToBuffer(buffer, 0, host, 0, size);
-      this.device.queue.submit([encoder.finish()]);
-      await host.mapAsync(GPUMapMode.READ);
-      const copy = host.getMappedRange().slice(0);
-      host.destroy();
-      return new type(copy);
+      try {
+        const encoder = this.device.createCommandEncoder();
+        encoder.copyBufferToBuffer(buffer, 0, host, 0, size);
+        this.device.queue.submit([encoder.finish()]);
+        await host.mapAsync(GPUMapMode.READ);
+        return new type(host.getMappedRange().slice(0));
+      } finally {
+        host.destroy();
+      }
     });
   }
 

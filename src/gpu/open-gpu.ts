@@ -19,8 +19,8 @@ const LIMITS = [
   'maxComputeWorkgroupSizeX',
 ] as const;
 
-/** Dawn aborts the process when an instance is collected before its devices. */
-const instances = new Set<GPU>();
+/** By the adapter's name, for good: the process dies when an instance is collected, even where its devices are closed. */
+const instances = new Map<string, GPU>();
 
 /** @throws RxllmError `RXLLM_GPU_UNAVAILABLE` with the reason: no `webgpu` package, no driver, or none of that name */
 export async function openGpu({ adapter: name = process.env['RXLLM_GPU'] }: GpuOptions = {}): Promise<Gpu> {
@@ -30,11 +30,13 @@ export async function openGpu({ adapter: name = process.env['RXLLM_GPU'] }: GpuO
   });
   // GPUBufferUsage and its like.
   Object.assign(globalThis, globals);
-  const instance = create([
+  const options = [
     'enable-dawn-features=allow_unsafe_apis,vulkan_enable_f16_on_nvidia',
     'disable-dawn-features=timestamp_quantization',
     ...(name ? [`adapter=${name}`] : []),
-  ]);
+  ];
+  const instance = instances.get(name ?? '') ?? create(options);
+  instances.set(name ?? '', instance);
   const adapter = await instance.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);
   if (adapter === null) {
     const which = name ? `no adapter is called "${name}" (option adapter, or RXLLM_GPU)` : 'there is no adapter';
@@ -46,8 +48,6 @@ export async function openGpu({ adapter: name = process.env['RXLLM_GPU'] }: GpuO
     requiredFeatures: FEATURES.filter((feature) => adapter.features.has(feature)),
     requiredLimits: Object.fromEntries(LIMITS.map((limit) => [limit, adapter.limits[limit]])),
   });
-  instances.add(instance);
-  void device.lost.then(() => instances.delete(instance));
   return new Gpu(adapter.info, device);
 }
 

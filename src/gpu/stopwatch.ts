@@ -10,16 +10,19 @@ async function byTimestamps(device: GPUDevice, encode: (pass: GPUComputePassEnco
   const querySet = device.createQuerySet({ type: 'timestamp', count: TIMESTAMPS });
   const resolved = device.createBuffer({ size: BYTES, usage: GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC });
   const host = device.createBuffer({ size: BYTES, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
-  const encoder = device.createCommandEncoder();
-  const timestampWrites = { querySet, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 };
-  encode(encoder.beginComputePass({ timestampWrites }));
-  encoder.resolveQuerySet(querySet, 0, TIMESTAMPS, resolved, 0);
-  encoder.copyBufferToBuffer(resolved, 0, host, 0, BYTES);
-  device.queue.submit([encoder.finish()]);
-  await host.mapAsync(GPUMapMode.READ);
-  const [begin, end] = new BigUint64Array(host.getMappedRange().slice(0)) as unknown as [bigint, bigint];
-  for (const used of [host, resolved, querySet]) used.destroy();
-  return Number(end - begin) / 1e6;
+  try {
+    const encoder = device.createCommandEncoder();
+    const timestampWrites = { querySet, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 };
+    encode(encoder.beginComputePass({ timestampWrites }));
+    encoder.resolveQuerySet(querySet, 0, TIMESTAMPS, resolved, 0);
+    encoder.copyBufferToBuffer(resolved, 0, host, 0, BYTES);
+    device.queue.submit([encoder.finish()]);
+    await host.mapAsync(GPUMapMode.READ);
+    const [begin, end] = new BigUint64Array(host.getMappedRange().slice(0)) as unknown as [bigint, bigint];
+    return Number(end - begin) / 1e6;
+  } finally {
+    for (const used of [host, resolved, querySet]) used.destroy();
+  }
 }
 
 /** With the time to submit and to be told. */

@@ -24,7 +24,7 @@ export async function opRun(
   [warmup, counted]: readonly [readonly GenerateRequest[], readonly GenerateRequest[]],
   { options, promptTokens, by }: OpRunOptions,
 ): Promise<ReadonlyMap<Phase, RunTimes>> {
-  const ops = opProfile();
+  using ops = opProfile();
   let counts = false;
   const runtime = profile().runtime(native({ profiling: ops.profiling }), {
     began: (batch) => ops.group(counts ? phaseOf(batch, engine.pool.layout, promptTokens) : undefined),

@@ -2,17 +2,7 @@ import { RxllmError } from '../../core/errors.ts';
 import type { Kernel } from '../kernel.ts';
 import { ceilDivide, MASKED, unroll, XYZW } from '../wgsl.ts';
 import { type AttentionShape, scoreScale } from './attention-shape.ts';
-
-export interface FlashTile {
-  /** Queries a workgroup. */
-  readonly queryTile: number;
-  /** Keys a turn; `headDim` is a multiple of it. */
-  readonly keyTile: number;
-  /** Queries a thread: 4 or 8. */
-  readonly threadQueries: number;
-}
-
-const TILE: FlashTile = { queryTile: 64, keyTile: 64, threadQueries: 4 };
+import type { FlashTile } from './flash-tile.ts';
 
 /**
  * FlashAttention (Dao et al. 2022): a workgroup holds a tile of queries and walks over tiles of keys and values. The
@@ -31,17 +21,11 @@ const TILE: FlashTile = { queryTile: 64, keyTile: 64, threadQueries: 4 };
  *                          ├─→ scores → maximum, exp ──→ weights ─┐
  *     q tile, transposed ──┘                     v tile ──────────┴─→ o
  *
- * Workgroup memory holds q, then k and v by turns in one place, and the weights.
+ * Workgroup memory holds q, then k and v by turns in one place, and the weights: see `flashBytes`.
  * Buffers: q, k, v, o. @throws RxllmError `RXLLM_KERNEL_INVALID` where tiles and headDim do not fit
  */
-export function flashAttention({
-  tokens,
-  heads,
-  kvHeads,
-  headDim,
-  ...rest
-}: AttentionShape & Partial<FlashTile>): Kernel {
-  const { queryTile, keyTile, threadQueries } = { ...TILE, keyTile: Math.min(TILE.keyTile, headDim), ...rest };
+export function flashAttention(shape: AttentionShape & FlashTile): Kernel {
+  const { tokens, heads, kvHeads, headDim, queryTile, keyTile, threadQueries } = shape;
   if (headDim % keyTile || keyTile % 4 || queryTile % threadQueries || threadQueries % 4) {
     const message = `headDim ${headDim} in tiles of ${queryTile} queries by ${threadQueries} and ${keyTile} keys`;
     throw new RxllmError('RXLLM_KERNEL_INVALID', `flash attention cannot take ${message}`);

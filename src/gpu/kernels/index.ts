@@ -1,7 +1,8 @@
 export { attentionScores, attentionValues, type HeadRange } from './attention-naive.ts';
 export type { AttentionShape } from './attention-shape.ts';
 export { copy } from './copy.ts';
-export { type FlashTile, flashAttention } from './flash-attention.ts';
+export { flashAttention } from './flash-attention.ts';
+export { type FlashTile, flashBytes, flashTile } from './flash-tile.ts';
 export { type GemmShape, naiveGemm } from './gemm-naive.ts';
 export { type RegisterTile, registerGemm } from './gemm-register.ts';
 export { tiledGemm } from './gemm-tiled.ts';

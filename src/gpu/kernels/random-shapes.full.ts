@@ -4,7 +4,7 @@ import { createRandom } from '../../core/sampling/random.ts';
 import { problemError } from '../compare.ts';
 import { attentionProblem, gemmProblem, int4Problem, pagedProblem, softmaxProblem } from '../problems.ts';
 import { byKernel, type Problem, type Solution, solve } from '../solution.ts';
-import { naiveAttention, pagedDecode } from '../solutions.ts';
+import { fittedFlash, naiveAttention, pagedDecode } from '../solutions.ts';
 import { flashAttention } from './flash-attention.ts';
 import { naiveGemm } from './gemm-naive.ts';
 import { registerGemm } from './gemm-register.ts';
@@ -89,6 +89,6 @@ describeOnGpu('on random shapes', (gpu) => {
       expect(await errorOf(problem, byKernel(registerGemm({ ...shape, prefetch })))).toBeLessThan(2e-6);
     }
     const heads = { tokens: 130, heads: 4, kvHeads: 2, headDim: 64 };
-    expect(await errorOf(attentionProblem(heads, 7), byKernel(flashAttention(heads)))).toBeLessThan(1e-5);
+    expect(await errorOf(attentionProblem(heads, 7), fittedFlash(heads))).toBeLessThan(1e-5);
   });
 });

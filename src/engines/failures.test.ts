@@ -1,0 +1,204 @@
+import { BehaviorSubject, concatMap, EMPTY, ignoreElements, map, of, repeat, tap, timer } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import { scriptedEngine } from '../../test/support/scripted-engine.ts';
+import { at, virtualEngine, words } from '../../test/support/virtual-engine.ts';
+import type { Computed, StagedRecipe } from '../core/contracts/index.ts';
+import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
+import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
+import { isReady, nextRow, type Policy } from '../core/scheduling/policy.ts';
+import { decodeStep } from '../operators/decode-step.ts';
+import { schedule } from '../operators/schedule.ts';
+
+describe('an engine where something fails', () => {
+  it('ends a request with its error when a pass fails, and serves the next', async () => {
+    const { engine, scheduler } = await virtualEngine({
+      fail: (call) => (call === 2 ? new Error('no memory') : undefined),
+    });
+    const seen: string[] = [];
+    scheduler.run(() => {
+      for (const prompt of ['abc', 'mn']) {
+        words(engine.stream({ prompt, params: { maxTokens: 4 } })).subscribe({
+          next: (text) => seen.push(text),
+          error: (error: Error & { code: string }) => seen.push(error.code),
+        });
+      }
+    });
+    expect(seen).toEqual([
+      ...['queued', 'queued', 'prefill 3/3', 'd', 'e', 'RXLLM_RUNTIME_FAILED'],
+      ...['prefill 2/2', 'o', 'p', 'q', 'r', 'length:opqr'],
+    ]);
+  });
+
+  it('ends only who had a row in the step that failed', async () => {
+    let turn = 0;
+    /** All are admitted, and one has a row. */
+    const inTurn: Policy = (state) => {
+      const ready = [...state.running, ...state.waiting].filter(isReady);
+      const next = ready[turn++ % ready.length];
+      const rows = next === undefined ? [] : [nextRow(next, state, Number.POSITIVE_INFINITY)];
+      return { admitted: [...state.waiting], rows };
+    };
+    const { engine, scheduler } = await virtualEngine(
+      { fail: (call) => (call === 2 ? new Error('no memory') : undefined) },
+      { schedule: schedule(inTurn), kv: contiguousSlots() },
+      { maxNumSeqs: 2 },
+    );
+    const seen: string[] = [];
+    scheduler.run(() => {
+      for (const prompt of ['abc', 'mn']) {
+        words(engine.stream({ prompt, params: { maxTokens: 3 } })).subscribe({
+          next: (text) => seen.push(text),
+          error: (error: Error & { code: string }) => seen.push(error.code),
+        });
+      }
+    });
+    expect(seen).toEqual([
+      ...['queued', 'queued', 'prefill 3/3', 'd', 'prefill 2/2', 'o'],
+      ...['RXLLM_RUNTIME_FAILED', 'p', 'q', 'length:opq'],
+    ]);
+  });
+
+  it('ends a request that had a row in the step that failed, though its reader is behind by then', async () => {
+    const faulty: StagedRecipe['meter'] = () =>
+      tap(() => {
+        throw new Error('faulty meter');
+      });
+    const { engine, scheduler } = await virtualEngine({ delayMs: 4 }, { meter: faulty });
+    const demand$ = new BehaviorSubject(true);
+    const seen: string[] = [];
+    scheduler.run(() => {
+      words(engine.stream({ prompt: 'abc', demand$ })).subscribe({
+        next: (text) => seen.push(text),
+        error: (error: Error) => seen.push(error.message),
+      });
+      timer(3, scheduler).subscribe(() => demand$.next(false));
+    });
+    expect(seen).toEqual(['queued', 'faulty meter']);
+  });
+
+  it('does not tell of it who has come under the id of a request that was cancelled in the step', async () => {
+    const { engine, scheduler } = await virtualEngine({
+      delayMs: 4,
+      fail: (call) => (call === 0 ? new Error('no memory') : undefined),
+    });
+    const seen: string[] = [];
+    scheduler.run(() => {
+      const request = words(engine.stream({ id: 'x', prompt: 'abc', params: { maxTokens: 1 } }));
+      const first = request.subscribe();
+      timer(3, scheduler).subscribe(() => {
+        first.unsubscribe();
+        request.subscribe({ next: (text) => seen.push(text), error: (error: Error) => seen.push(error.message) });
+      });
+    });
+    expect(seen).toEqual(['queued', 'prefill 3/3', 'd', 'length:d']);
+  });
+
+  it('survives a stage that throws, whichever it is', async () => {
+    let throws = true;
+    const faulty: StagedRecipe['meter'] = () =>
+      tap(() => {
+        if (throws) throw new Error('faulty meter');
+      });
+    const { engine, scheduler } = await virtualEngine({}, { meter: faulty });
+    const seen: string[] = [];
+    scheduler.run(() => {
+      for (const prompt of ['abc', 'x']) {
+        words(engine.stream({ prompt, params: { maxTokens: 1 } })).subscribe({
+          next: (text) => seen.push(text),
+          error: (error: Error) => seen.push(error.message),
+        });
+      }
+      timer(10, scheduler).subscribe(() => {
+        throws = false;
+        words(engine.stream({ prompt: 'mn', params: { maxTokens: 1 } })).subscribe((text) => seen.push(text));
+      });
+    });
+    // The first had finished inside the step: it hears of that, for it is out of the batch; so had the second in the next.
+    expect(seen).toEqual(['queued', 'queued', 'length:d', 'length:y', 'queued', 'prefill 2/2', 'o', 'length:o']);
+  });
+
+  it.each([
+    ['no step', (_: Computed) => EMPTY],
+    ['several steps', (step: Computed) => of(step, step)],
+    ['several steps without an end', (step: Computed) => of(step).pipe(repeat())],
+  ])('ends the requests of a stage that gives %s', async (_, give) => {
+    let isFaulty = true;
+    const { engine } = await scriptedEngine(
+      {},
+      { maxNumSeqs: 2 },
+      {
+        schedule: schedule(continuousBatching()),
+        kv: contiguousSlots(),
+        decode: (context) => (step$) =>
+          step$.pipe(
+            decodeStep()(context),
+            concatMap((step) => (isFaulty ? give(step) : of(step))),
+          ),
+      },
+    );
+    const requests = ['abc', 'm'].map((prompt) => engine.generate(prompt, 5));
+    for (const result of await Promise.allSettled(requests)) {
+      expect(result).toMatchObject({ status: 'rejected', reason: { code: 'RXLLM_RECIPE_INVALID' } });
+    }
+    isFaulty = false;
+    expect(await engine.generate('x', 2)).toMatchObject({ text: 'yz' });
+    await engine.close();
+  });
+
+  it('refuses a request of which its tokenizer makes nothing', async () => {
+    const { engine } = await scriptedEngine({}, {}, { tokenize: () => ignoreElements() });
+    await expect(engine.generate('abc', 1)).rejects.toMatchObject({ code: 'RXLLM_RECIPE_INVALID' });
+    await engine.close();
+  });
+
+  it('ends what waits when no step can be planned, and sleeps', async () => {
+    const broken: StagedRecipe['schedule'] = () =>
+      map(() => {
+        throw new Error('faulty policy');
+      });
+    let turns = 0;
+    const { engine, scheduler } = await virtualEngine(
+      {},
+      {
+        schedule: (context) => (tick$) =>
+          tick$.pipe(
+            tap(() => turns++),
+            broken(context),
+          ),
+      },
+    );
+    const seen: string[] = [];
+    scheduler.run(() => {
+      for (const [frame, prompt] of [
+        [0, 'abc'],
+        [0, 'm'],
+        [50, 'x'],
+      ] as const) {
+        at(frame, words(engine.stream({ prompt })), scheduler).subscribe({
+          next: (text) => seen.push(text),
+          error: (error: Error) => seen.push(error.message),
+        });
+      }
+      timer(100, scheduler).subscribe(() => seen.push(`${turns} turns`));
+    });
+    expect(seen).toEqual(['queued', 'queued', 'faulty policy', 'faulty policy', 'queued', 'faulty policy', '4 turns']);
+    await engine.close();
+  });
+
+  it('ends only the stream of a reader that throws', async () => {
+    const { engine, scheduler } = await virtualEngine();
+    const seen: string[] = [];
+    scheduler.run(() => {
+      engine
+        .stream({ prompt: 'abc', params: { maxTokens: 9 } })
+        .pipe(
+          tap((event) => {
+            if (event.type === 'token') throw new Error('reader');
+          }),
+        )
+        .subscribe({ error: (error: Error) => seen.push(error.message) });
+      words(engine.stream({ prompt: 'mn', params: { maxTokens: 1 } })).subscribe((text) => seen.push(text));
+    });
+    expect(seen).toEqual(['queued', 'reader', 'prefill 2/2', 'o', 'length:o']);
+  });
+});
