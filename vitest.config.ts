@@ -15,6 +15,8 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 2,
+    // A worker loads modules once for all its files, which saves a quarter of the time: each file cleans up behind itself.
+    isolate: false,
     testTimeout: 60_000,
     // A recipe with a slot of the wrong kind must not compile: checked by the compiler, reported as tests.
     typecheck: { enabled: true, include: ['src/**/*.test-d.ts'] },
