@@ -8,7 +8,7 @@ import type {
   Slot,
 } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
-import { createSampler } from '../core/sampling/sampler.ts';
+import { samplerOf } from '../core/sampling/sampler-of.ts';
 import { wordsOf } from './detokenize.ts';
 import { resultOf } from './settle.ts';
 import { createStopper } from './stop-on.ts';
@@ -23,20 +23,17 @@ import { tokenize } from './tokenize.ts';
  */
 export const generateWhole = (): Slot<GenerateRequest, GenerateResult> => (context) => {
   const begin = tokenize()(context);
-  const untilTheEnd = createLoop(context);
-  return concatMap((request) => of(request).pipe(tap(refuseLogprobs), begin, concatMap(untilTheEnd)));
+  const generate = createGenerator(context);
+  return concatMap((request) => of(request).pipe(tap(refuseLogprobs), begin, concatMap(generate)));
 };
 
-function createLoop(context: EngineContext): (sequence: Sequence) => Observable<GenerateResult> {
-  const { model, runner, options } = context;
+/** Runs one sequence from its first token to its last. */
+function createGenerator(context: EngineContext): (sequence: Sequence) => Observable<GenerateResult> {
+  const { runner, options } = context;
   const show = createStopper(context);
   return (sequence) => {
-    const { params, grammar } = sequence;
-    const sampler = createSampler(params, {
-      eosIds: model.tokenizer.eosIds,
-      random: options.random,
-      ...(grammar && { grammar }),
-    });
+    const { grammar } = sequence;
+    const sampler = samplerOf(sequence, context);
     return defer(() => runner.forward(wholeOf(sequence))).pipe(
       concatMap((logits) => (grammar?.ready$ ?? of(undefined)).pipe(map(() => logits))),
       tap(({ data }) => {

@@ -2,6 +2,7 @@ import { map } from 'rxjs';
 import type {
   EngineContext,
   FinishReason,
+  SamplingParams,
   Sequence,
   SequenceId,
   Slot,
@@ -81,6 +82,15 @@ function show(
   return shown;
 }
 
+/** An end token of the model, or a stop token of the request. */
+export function isEndToken(
+  { stopTokenIds, ignoreEos }: SamplingParams,
+  id: TokenId,
+  { model }: EngineContext,
+): boolean {
+  return stopTokenIds.includes(id) || (!ignoreEos && model.tokenizer.eosIds.has(id));
+}
+
 /** Why the sequence ends with this token, its `length`-th; undefined when it goes on. */
 function tokenEnds(
   { params, promptLength }: Sequence,
@@ -89,8 +99,7 @@ function tokenEnds(
   context: EngineContext,
 ): FinishReason | undefined {
   const outputs = length - promptLength;
-  if (params.stopTokenIds.includes(id)) return 'stop';
-  if (!params.ignoreEos && context.model.tokenizer.eosIds.has(id)) return 'stop';
+  if (isEndToken(params, id, context)) return 'stop';
   if (outputs >= params.maxTokens || length >= contextLimit(context)) return 'length';
   return undefined;
 }

@@ -14,6 +14,7 @@ import type { Sample } from '../core/sampling/sampler.ts';
 import { samplerOf } from '../core/sampling/sampler-of.ts';
 import { verifyDraft } from '../core/speculation/verify-draft.ts';
 import { forwardRows } from './forward-rows.ts';
+import { isEndToken } from './stop-on.ts';
 
 /**
  * Runs the newest token of every decoding sequence and what was drafted behind it through the model, all in one pass, and
@@ -80,13 +81,12 @@ function makeRoom(step: Computed, { kv }: EngineContext) {
 
 function decide(sequence: Sequence, draft: Draft, logits: Float32Array, context: EngineContext): readonly Sample[] {
   const { params, tokens, promptLength } = sequence;
-  const { eosIds } = context.model.tokenizer;
   return verifyDraft({
     sampler: samplerOf(sequence, context),
     draft,
     logits,
     tokens,
     promptLength,
-    ends: (id) => params.stopTokenIds.includes(id) || (!params.ignoreEos && eosIds.has(id)),
+    ends: (id) => isEndToken(params, id, context),
   });
 }

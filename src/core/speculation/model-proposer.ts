@@ -18,6 +18,7 @@ import { isGreedy } from '../sampling/params.ts';
 import { createRandom } from '../sampling/random.ts';
 import { samplerOf } from '../sampling/sampler-of.ts';
 import { createTokenDistribution, type TokenDistribution } from '../sampling/token-distribution.ts';
+import { acceptedOf } from './draft-counts.ts';
 
 /** A small model, ready to run, and the cache that is its own. */
 export interface DraftRunner {
@@ -192,9 +193,8 @@ const LONGEST_PENDING = 8;
 /** What was drafted and does not stand in the text leaves the cache. */
 function rollBack(shadow: Shadow, tokens: readonly TokenId[], kv: KvAllocator): void {
   const { sequence, base, drafted } = shadow;
-  const differs = drafted.findIndex((id, i) => id !== tokens[base + i]);
   // The last token is always computed anew, for its logits.
-  sequence.computed = Math.min(base + (differs === -1 ? drafted.length : differs), tokens.length - 1);
+  sequence.computed = Math.min(base + acceptedOf(drafted, tokens.slice(base)), tokens.length - 1);
   shadow.base = sequence.computed;
   shadow.drafted = [];
   kv.truncate(sequence, sequence.computed);
