@@ -3,7 +3,6 @@ import {
   concatMap,
   defer,
   EMPTY,
-  identity,
   map,
   merge,
   type Observable,
@@ -15,20 +14,11 @@ import {
   tap,
   toArray,
 } from 'rxjs';
-import type {
-  EngineContext,
-  Observer,
-  Planned,
-  PlannedRow,
-  Sequence,
-  Settled,
-  StagedRecipe,
-  StepStage,
-  Tick,
-} from '../core/contracts/index.ts';
+import type { EngineContext, PlannedRow, Sequence, Settled, StagedRecipe } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { after } from './after.ts';
 import { compose } from './compose.ts';
+import { pipeSlots } from './swap.ts';
 
 export interface Loop {
   /** Hot while subscribed: the steps, one after the other, as they settle. Unsubscribing stops the loop. */
@@ -53,11 +43,10 @@ export function createLoop(
 ): Loop {
   const { clock, betweenSteps } = context.options;
   const wake$ = new Subject<void>();
-  /** Of the turn that runs; several where a stage gives several steps. */
+  /** Of the turn that runs; several where `schedule` gives several steps. */
   let plans: (readonly PlannedRow[])[] = [];
-  const remember: Observer = <T extends Tick>(_: EngineContext, stage: StepStage) =>
-    stage === 'schedule' ? tap<T>((step) => plans.push((step as unknown as Planned).rows)) : identity;
-  const stages = compose({ ...recipe, observers: [remember, ...recipe.observers] }, context);
+  const schedule = pipeSlots(recipe.schedule, () => tap(({ rows }) => plans.push(rows)));
+  const stages = compose({ ...recipe, schedule }, context);
   let index = 0;
   let awake = false;
   let wakeAt = Number.POSITIVE_INFINITY;

@@ -1,13 +1,5 @@
 import { firstValueFrom, of, tap } from 'rxjs';
-import type {
-  EngineContext,
-  Model,
-  Observer,
-  Sequence,
-  SequenceId,
-  StagedRecipe,
-  Tick,
-} from '../core/contracts/index.ts';
+import type { Computed, EngineContext, Model, Sequence, SequenceId, StagedRecipe } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { type OpenGrammar, useGrammars } from '../core/grammar/use-grammars.ts';
 import { type RecordedRequest, type RecordedStep, type RecordLine, recordedStep } from '../core/recording/lines.ts';
@@ -20,7 +12,7 @@ import { disposeAll } from './dispose-all.ts';
 import { engineContext } from './engine-context.ts';
 import { resolveOptions } from './options.ts';
 import { replayedMatcher } from './replayed-matcher.ts';
-import { observe } from './swap.ts';
+import { pipeSlots } from './swap.ts';
 
 /** The first step in which the run differs from its recording. */
 export interface Parting {
@@ -64,12 +56,11 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
 
   /** What happened while the passes of the coming step ran. */
   let during: (() => void)[] = [];
-  const meanwhile: Observer = <T extends Tick>(_: EngineContext, stage: string) =>
-    tap<T>(() => {
-      if (stage !== 'decode') return;
+  const meanwhile = () =>
+    tap<Computed>(() => {
       for (const happen of during.splice(0)) happen();
     });
-  const stages = compose(observe(recipe, meanwhile), context);
+  const stages = compose({ ...recipe, decode: pipeSlots(recipe.decode, meanwhile) }, context);
 
   try {
     await Promise.all(context.owned);
