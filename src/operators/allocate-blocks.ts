@@ -1,15 +1,7 @@
 import { map } from 'rxjs';
-import type {
-  Allocated,
-  Planned,
-  PlannedRow,
-  Reservation,
-  Sequence,
-  SequenceId,
-  Slot,
-} from '../core/contracts/index.ts';
+import type { Allocated, Planned, Reservation, Sequence, SequenceId, Slot } from '../core/contracts/index.ts';
 import { type QueuePolicy, victimOf } from '../core/scheduling/order.ts';
-import { release } from '../core/scheduling/release.ts';
+import { preempt } from '../core/scheduling/preempt.ts';
 
 export interface AllocateBlocksOptions {
   /** Whose blocks are taken first when memory is short: the newest's, or that of the highest `priority` number. */
@@ -38,7 +30,7 @@ export const allocateBlocks =
         while (reservation === undefined && !isNew) {
           const victim = victimOf(policy, running);
           if (victim === undefined) break;
-          release(victim, kv);
+          preempt(victim, kv);
           preempted.add(victim);
           reservations.delete(victim.id);
           if (victim === sequence) break;
@@ -49,6 +41,6 @@ export const allocateBlocks =
       }
       const copies = [...reservations.values()].flatMap((reservation) => reservation.copies ?? []);
       if (copies.length > 0) runner.copyBlocks(copies);
-      const rows = step.rows.filter((row: PlannedRow) => reservations.has(row.sequence.id));
+      const rows = step.rows.filter((row) => reservations.has(row.sequence.id));
       return { ...step, rows, preempted: [...preempted], deferred, reservations };
     });

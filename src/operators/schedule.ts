@@ -2,7 +2,7 @@ import { map } from 'rxjs';
 import type { EngineContext, Planned, Sequence, Slot, Tick } from '../core/contracts/index.ts';
 import { isLate } from '../core/grammar/masks-ready.ts';
 import type { Policy, SchedulerState } from '../core/scheduling/policy.ts';
-import { release } from '../core/scheduling/release.ts';
+import { preempt } from '../core/scheduling/preempt.ts';
 import { sweep } from '../core/scheduling/sweep.ts';
 
 /**
@@ -54,7 +54,7 @@ function takeFromStalled({ running, kv, options }: EngineContext, now: number) {
       nextStallAt = Math.min(nextStallAt, stallAt);
       continue;
     }
-    release(sequence, kv);
+    preempt(sequence, kv);
     stalled.push(sequence);
   }
   return { stalled, nextStallAt };
