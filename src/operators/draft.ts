@@ -45,7 +45,7 @@ export const draft =
         // A text that has ended was cut, and says nothing of what was drafted behind its end.
         if (sequence.phase === 'finished') continue;
         const accepted = acceptedOf(drafted, sequence.tokens.slice(from));
-        lengths.saw(sequence, Math.min(drafted.length, accepted + 1), accepted);
+        lengths.recordAccepted(sequence, Math.min(drafted.length, accepted + 1), accepted);
       }
       before = [];
       if (decoding.length === 0) return of(step);
@@ -69,7 +69,7 @@ export const draft =
         }
         const tokensOf = ({ id }: Sequence) => drafts.get(id)?.tokens ?? [];
         before = decoding.filter(({ id }) => drafts.has(id)).map((one) => [one, one.tokens.length, tokensOf(one)]);
-        lengths.took(
+        lengths.recordDrafted(
           drafting,
           decoding.map((sequence) => tokensOf(sequence).length),
         );

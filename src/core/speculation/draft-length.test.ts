@@ -33,9 +33,9 @@ function play(steps: number, cost: number, accept: (step: number) => number, fol
     if (index % follow === 0) sequence = fakeSequence(`a${index}`);
     const step: DraftStep = { index, now, hasPrefill: false, decoding: [sequence] };
     const [drafted = 0] = lengths.plan(step);
-    lengths.took(step, [drafted]);
+    lengths.recordDrafted(step, [drafted]);
     const accepted = Math.min(drafted, accept(index));
-    if (drafted > 0) lengths.saw(sequence, Math.min(drafted, accepted + 1), accepted);
+    if (drafted > 0) lengths.recordAccepted(sequence, Math.min(drafted, accepted + 1), accepted);
     taken.push(drafted);
     now += 10 + cost * drafted;
   }
@@ -87,13 +87,13 @@ describe('DraftLengths', () => {
     const lengths = new DraftLengths(4);
     const [good, bad] = [fakeSequence('good'), fakeSequence('bad')];
     for (let i = 0; i < 30; i++) {
-      lengths.saw(good, 4, 4);
-      lengths.saw(bad, 1, 0);
+      lengths.recordAccepted(good, 4, 4);
+      lengths.recordAccepted(bad, 1, 0);
     }
     const step = (index: number, now: number) => ({ index, now, hasPrefill: false, decoding: [good, bad] });
     for (const index of [4, 5, 6]) {
       expect(lengths.plan(step(index, index * 10))).toEqual([0, 0]);
-      lengths.took(step(index, index * 10), [0, 0]);
+      lengths.recordDrafted(step(index, index * 10), [0, 0]);
     }
     const [ofGood, ofBad] = lengths.plan(step(7, 70));
     expect(ofGood).toBeGreaterThan(ofBad! + 1);
@@ -105,7 +105,7 @@ describe('DraftLengths', () => {
     const step = (index: number, now: number, hasPrefill = false) => ({ index, now, hasPrefill, decoding });
     const plan = (index: number, hasPrefill = false) => {
       const [length] = lengths.plan(step(index, index * 10, hasPrefill));
-      lengths.took(step(index, index * 10, hasPrefill), [length!]);
+      lengths.recordDrafted(step(index, index * 10, hasPrefill), [length!]);
       return length;
     };
     // Two of these are measured: steps 1 and 4.

@@ -1,27 +1,19 @@
 import type { Sequence } from '../contracts/index.ts';
+import { StepTimes } from './step-times.ts';
 
-/** Times kept of each length. */
-const KEPT = 8;
-/** The first ones pay for what is made once a shape: so many are needed before they are believed. */
-const BELIEVED = 3;
-/** Of a plain step, what a drafted token costs until then. */
-const FIRST_COST = 0.25;
-/** A length that has not been tried for long looks cheaper, at most by so much, after so many steps. */
-const HOPE = { most: 0.2, after: 256 };
-/** Plain steps before the first draft, so that their time is known. */
-const FIRST_PLAIN = BELIEVED;
-/** Steps after which a plain one is taken, to know what it takes now. */
-const PLAIN_EVERY = 64;
-/** What a sequence's past rounds weigh after each round. */
-const FADING = 0.9;
-/** So many tokens of the engine's acceptance stand at the beginning of a sequence's own. */
+/** Each round multiplies what the rounds before it count by this. */
+const DECAY = 0.9;
+/** A sequence's acceptance begins as the engine's, which counts as much as so many tokens of its own. */
 const PRIOR = 2;
-/** Tokens drafted to see whether it pays again. */
-const PROBE = 2;
-/** A probe goes on for so many rounds while some of each draft stands. */
+/** Where drafting does not pay, so many tokens are drafted now and then, to see whether it pays again: a probe. */
+const PROBE_TOKENS = 2;
+/** Rounds that a probe lasts, as long as each has a token accepted. */
 const PROBE_ROUNDS = 3;
-/** Steps between probes: at first, at first where it has not paid lately, and at most. */
-const PATIENCE = { least: 32, inherited: 128, most: 256 };
+/**
+ * Steps from one probe to the next. They double from `least` to `most` while probes fail; a new sequence begins with those
+ * of the sequence before it, at most `inherited`.
+ */
+const PROBE_EVERY = { least: 32, inherited: 128, most: 256 };
 
 export interface DraftStep {
   readonly index: number;
@@ -37,135 +29,115 @@ interface Acceptance {
   accepted: number;
 }
 
-/** Of steps with drafts of one length. */
-interface Timing {
-  /** Milliseconds of the latest. */
-  readonly ms: number[];
-  /** The step of the last of them. */
-  at: number;
-}
-
-interface Adapting extends Acceptance {
-  patience: number;
-  /** The step in which it was drafted last. */
+interface DraftState extends Acceptance {
+  probeEvery: number;
+  /** The index of the step in which it was drafted for last. */
   draftedAt: number;
-  /** Whether anything of that draft was accepted. */
-  stood: boolean;
+  /** Whether any token of that draft was accepted. */
+  hadAccepted: boolean;
 }
 
-interface Taken {
+interface LastStep {
   readonly step: DraftStep;
   /** The longest draft. */
-  readonly length: number;
+  readonly k: number;
   readonly isMeasurable: boolean;
 }
 
 /**
- * How many tokens to draft for each row: the k that gives most tokens for its time, 0 where none pays. A token at depth i
- * is reached with probability aⁱ, so a step gives 1 + a + … + aᵏ tokens; how long it takes is measured, for each number of
- * rows and each k, from step to step.
+ * How many tokens to draft for each row: the k that gives most tokens for its time, 0 where none pays. With an acceptance
+ * rate of a, the i-th drafted token is accepted with probability aⁱ, so a step gives 1 + a + … + aᵏ tokens (Leviathan et
+ * al., 2023); how long it takes is measured from step to step.
  */
 export class DraftLengths {
   readonly #longest: number;
   readonly #ofEngine: Acceptance = { tested: 4, accepted: 3 };
-  /** By number of rows, then by the length of the longest draft. */
-  readonly #timings = new Map<number, Timing[]>();
-  readonly #sequences = new WeakMap<Sequence, Adapting>();
-  /** Of a sequence that comes: texts that follow each other are often of one kind. */
-  #patience = PATIENCE.least;
-  #last: Taken | undefined;
+  readonly #times: StepTimes;
+  readonly #states = new WeakMap<Sequence, DraftState>();
+  /** What a new sequence begins with, for texts that follow each other are often of one kind. */
+  #probeEvery = PROBE_EVERY.least;
+  #last: LastStep | undefined;
 
   constructor(longest: number) {
     this.#longest = longest;
+    this.#times = new StepTimes(longest);
   }
 
   /** Tokens to draft for each of `step.decoding`. */
   plan(step: DraftStep): number[] {
-    this.#measure(step);
-    const timings = this.#timingsFor(step.decoding.length);
-    const [plain] = timings;
-    const isPlain = plain!.ms.length < FIRST_PLAIN || step.index - plain!.at >= PLAIN_EVERY;
-    return step.decoding.map((sequence) => (isPlain ? 0 : this.#length(sequence, timings, step.index)));
+    this.#measureLast(step);
+    const rows = step.decoding.length;
+    if (this.#times.needsPlain(rows, step.index)) return step.decoding.map(() => 0);
+    const times = this.#times.estimates(rows, step.index);
+    return step.decoding.map((sequence) => this.#length(sequence, times, step.index));
   }
 
   /** What was drafted in this step, a length for each of `step.decoding`. */
-  took(step: DraftStep, lengths: readonly number[]): void {
+  recordDrafted(step: DraftStep, lengths: readonly number[]): void {
     let isMeasurable = !step.hasPrefill;
     for (const [i, sequence] of step.decoding.entries()) {
       if (lengths[i] === 0) continue;
-      const adapting = this.#adapting(sequence);
+      const state = this.#stateOf(sequence);
       // A proposer that was not asked in the step before has tokens to catch up with.
-      if (adapting.draftedAt !== step.index - 1) isMeasurable = false;
-      adapting.draftedAt = step.index;
+      if (state.draftedAt !== step.index - 1) isMeasurable = false;
+      state.draftedAt = step.index;
     }
-    this.#last = { step, length: Math.max(0, ...lengths), isMeasurable };
+    this.#last = { step, k: Math.max(0, ...lengths), isMeasurable };
   }
 
-  /** So many drafted tokens were looked at, and so many of them stood. */
-  saw(sequence: Sequence, tested: number, accepted: number): void {
-    const adapting = this.#adapting(sequence);
-    adapting.stood = accepted > 0;
-    for (const one of [adapting, this.#ofEngine]) {
-      one.tested = one.tested * FADING + tested;
-      one.accepted = one.accepted * FADING + accepted;
+  /** How many drafted tokens were tested, the first rejected one included, and how many of them were accepted. */
+  recordAccepted(sequence: Sequence, tested: number, accepted: number): void {
+    const state = this.#stateOf(sequence);
+    state.hadAccepted = accepted > 0;
+    for (const one of [state, this.#ofEngine]) {
+      one.tested = one.tested * DECAY + tested;
+      one.accepted = one.accepted * DECAY + accepted;
     }
   }
 
-  #length(sequence: Sequence, timings: readonly Timing[], index: number): number {
-    const adapting = this.#adapting(sequence);
+  #length(sequence: Sequence, times: readonly number[], index: number): number {
+    const state = this.#stateOf(sequence);
     const prior = (PRIOR * this.#ofEngine.accepted) / this.#ofEngine.tested;
-    const acceptance = (adapting.accepted + prior) / (adapting.tested + PRIOR);
-    const best = bestLength(acceptance, (length) => timeOf(length, timings, index), this.#longest);
+    const acceptance = (state.accepted + prior) / (state.tested + PRIOR);
+    const best = bestLength(acceptance, (k) => times[k]!, this.#longest);
     if (best > 0) {
-      adapting.patience = PATIENCE.least;
-      this.#patience = PATIENCE.least;
+      state.probeEvery = PROBE_EVERY.least;
+      this.#probeEvery = PROBE_EVERY.least;
       return best;
     }
     // All rows probe in the same steps, so that the others stay plain.
-    const round = index % adapting.patience;
-    if (round === 0 || (round < PROBE_ROUNDS && adapting.stood)) return Math.min(PROBE, this.#longest);
+    const round = index % state.probeEvery;
+    if (round === 0 || (round < PROBE_ROUNDS && state.hadAccepted)) return Math.min(PROBE_TOKENS, this.#longest);
     if (round === PROBE_ROUNDS) {
-      adapting.patience = Math.min(PATIENCE.most, adapting.patience * 2);
-      this.#patience = Math.min(PATIENCE.inherited, adapting.patience);
+      state.probeEvery = Math.min(PROBE_EVERY.most, state.probeEvery * 2);
+      this.#probeEvery = Math.min(PROBE_EVERY.inherited, state.probeEvery);
     }
     return 0;
   }
 
   /** A step's time is known when the next one begins, if nothing lay between them. */
-  #measure(step: DraftStep): void {
+  #measureLast(step: DraftStep): void {
     const last = this.#last;
     this.#last = undefined;
     if (last === undefined || !last.isMeasurable || step.index !== last.step.index + 1) return;
     // A clock may stand still, as in a replay.
     const ms = Math.max(step.now - last.step.now, 1e-3);
-    const timing = this.#timingsFor(last.step.decoding.length)[last.length]!;
-    timing.ms.push(ms);
-    if (timing.ms.length > KEPT) timing.ms.shift();
-    timing.at = last.step.index;
+    this.#times.record(last.step.decoding.length, last.k, ms, last.step.index);
   }
 
-  #timingsFor(rows: number): Timing[] {
-    let timings = this.#timings.get(rows);
-    if (timings === undefined) {
-      timings = Array.from({ length: this.#longest + 1 }, () => ({ ms: [], at: 0 }));
-      this.#timings.set(rows, timings);
-    }
-    return timings;
-  }
-
-  #adapting(sequence: Sequence): Adapting {
-    let adapting = this.#sequences.get(sequence);
-    if (adapting === undefined) {
-      adapting = {
+  #stateOf(sequence: Sequence): DraftState {
+    let state = this.#states.get(sequence);
+    if (state === undefined) {
+      state = {
         tested: 0,
         accepted: 0,
-        patience: this.#patience,
+        probeEvery: this.#probeEvery,
         draftedAt: Number.NEGATIVE_INFINITY,
-        stood: false,
+        hadAccepted: false,
       };
-      this.#sequences.set(sequence, adapting);
+      this.#states.set(sequence, state);
     }
-    return adapting;
+    return state;
   }
 }
 
@@ -182,27 +154,4 @@ export function bestLength(acceptance: number, timeOf: (k: number) => number, lo
     best = k;
   }
   return best;
-}
-
-/**
- * Milliseconds of a step with drafts of this length; one that has not been tried, or not for long, is hoped to take less
- * than what is known of it, so that it is tried.
- */
-function timeOf(length: number, timings: readonly Timing[], index: number): number {
-  const timing = timings[length]!;
-  const plain = lowTime(timings[0]!);
-  if (length === 0) return plain;
-  if (timing.ms.length < BELIEVED) {
-    const steps = timings.map((one, k) =>
-      k > 0 && one.ms.length >= BELIEVED ? (lowTime(one) - plain) / k : FIRST_COST * plain,
-    );
-    const perToken = Math.max(0, Math.min(...steps));
-    return Math.min(lowTime(timing), (plain + length * perToken) * (1 - HOPE.most));
-  }
-  return lowTime(timing) * (1 - HOPE.most * Math.min(1, (index - timing.at) / HOPE.after));
-}
-
-/** What else the machine does only adds to a time, so that a low one counts. */
-function lowTime({ ms }: Timing): number {
-  return [...ms].sort((a, b) => a - b)[Math.floor(ms.length / 4)] ?? Number.POSITIVE_INFINITY;
 }
