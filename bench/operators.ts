@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { type OperatorFunction, Subject } from 'rxjs';
 import { Bench } from 'tinybench';
 import { EMBEDDED_MODEL } from '../src/cli/options.ts';
-import type { SamplingParams, Sequence, Slot, Worded } from '../src/core/contracts/index.ts';
+import type { Detokenized, SamplingParams, Sequence, Slot } from '../src/core/contracts/index.ts';
 import { contiguousSlots } from '../src/core/memory/contiguous-slots.ts';
 import { loadModel } from '../src/core/model/load-model.ts';
 import { createRandom } from '../src/core/sampling/random.ts';
@@ -40,7 +40,11 @@ const everyone: Policy = (state) => ({
 });
 
 /** An operator by itself, in a context of its own with 8 running sequences, and the step that stands before it. */
-function alone<I, O>(slot: Slot<I, O>, toInput: (step: Worded) => I, params: Partial<SamplingParams> = {}): () => void {
+function alone<I, O>(
+  slot: Slot<I, O>,
+  toInput: (step: Detokenized) => I,
+  params: Partial<SamplingParams> = {},
+): () => void {
   const options = resolveOptions(model, {});
   const kv = contiguousSlots({ slots: ROWS })(model, options);
   const context = operatorContext(options.clock, { model, options, kv });
@@ -68,7 +72,7 @@ function alone<I, O>(slot: Slot<I, O>, toInput: (step: Worded) => I, params: Par
 }
 
 /** All that stages before could have found out; each step has other tokens. */
-function stepOf(running: readonly Sequence[], index: number): Worded {
+function stepOf(running: readonly Sequence[], index: number): Detokenized {
   const chosen = running.map(({ id }, row) => [id, [ids[(index * ROWS + row * 100) % ids.length]!]] as const);
   return emptyStep({
     index,
@@ -106,7 +110,7 @@ function tokenizing(): () => void {
   };
 }
 
-const whole = (step: Worded) => step;
+const whole = (step: Detokenized) => step;
 const bench = new Bench({ time: 1000, warmupTime: 200 });
 bench
   .add(

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { decodeRow, emptyStep, operatorContext, prefillRow, runningSequence } from '../../test/support/context.ts';
 import { expectWellBehaved, testScheduler } from '../../test/support/marbles.ts';
 import { virtualEngine } from '../../test/support/virtual-engine.ts';
-import type { EngineFrame, Settled, Worded } from '../core/contracts/index.ts';
+import type { Detokenized, EngineFrame, Settled } from '../core/contracts/index.ts';
 import { pagedBlocks } from '../core/memory/paged-blocks.ts';
 import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
 import { allocateBlocks } from '../operators/allocate-blocks.ts';
 import { schedule } from '../operators/schedule.ts';
 import { toFrames } from './frames.ts';
 
-const settled = (parts: Partial<Worded>): Settled => ({ ...emptyStep(parts), events: new Map() });
+const settled = (parts: Partial<Detokenized>): Settled => ({ ...emptyStep(parts), events: new Map() });
 const step = (index: number) => settled({ index });
 const indices = ({ steps }: EngineFrame) => steps.map(({ index }) => index);
 

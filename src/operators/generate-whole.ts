@@ -9,7 +9,7 @@ import type {
 } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { samplerOf } from '../core/sampling/sampler-of.ts';
-import { wordsOf } from './detokenize.ts';
+import { piecesOf } from './detokenize.ts';
 import { resultOf } from './settle.ts';
 import { createStopper } from './stop-on.ts';
 import { tokenize } from './tokenize.ts';
@@ -38,7 +38,7 @@ function createGenerator(context: EngineContext): (sequence: Sequence) => Observ
       concatMap((logits) => (grammar?.ready$ ?? of(undefined)).pipe(map(() => logits))),
       tap(({ data }) => {
         const { id } = sampler.sample(data, sequence.tokens, sequence.promptLength);
-        sequence.text += show(sequence, [id], wordsOf(sequence, [id])).join('');
+        sequence.text += show(sequence, [id], piecesOf(sequence, [id])).join('');
         sequence.tokens.push(id);
       }),
       repeat({ delay: options.betweenSteps }),

@@ -11,9 +11,9 @@ interface Times {
 }
 
 /**
- * Measures each request from the events themselves: TTFT from arrival to the first token, TPOT between the first and
- * the last, per token after the first, and the wait in the queue, in milliseconds; throughput in output tokens per second since arrival;
- * and what came of drafts.
+ * Adds each request's metrics to its last event. In milliseconds: TTFT, from arrival to the first token; TPOT, the mean
+ * time per token after the first; and the wait in the queue. Throughput is output tokens per second since arrival. Where
+ * tokens were drafted, also how many of them were accepted.
  *
  *     settled: --s--------
  *     meter(): --settled--

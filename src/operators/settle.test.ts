@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { decodeRow, emptyStep, operatorContext, prefillRow, runningSequence } from '../../test/support/context.ts';
 import { expectWellBehaved, testScheduler } from '../../test/support/marbles.ts';
 import { letters } from '../../test/support/toy-model.ts';
-import type { EngineContext, Settled, Worded } from '../core/contracts/index.ts';
+import type { Detokenized, EngineContext, Settled } from '../core/contracts/index.ts';
 import { settle } from './settle.ts';
 
-function run(context: EngineContext, step: Partial<Worded>): Settled {
+function run(context: EngineContext, step: Partial<Detokenized>): Settled {
   const seen: Settled[] = [];
   of(emptyStep(step))
     .pipe(settle()(context))

@@ -1,5 +1,6 @@
 import { map } from 'rxjs';
 import type {
+  Detokenized,
   EngineContext,
   GenerateResult,
   RequestMetrics,
@@ -8,18 +9,18 @@ import type {
   Settled,
   Slot,
   TokenEvent,
-  Worded,
 } from '../core/contracts/index.ts';
 import { sweep } from '../core/scheduling/sweep.ts';
 
 /**
- * Applies the step: lengths advance, those whose mask was late get no rows until it is there, preempted sequences go back to the queue, finished, failed and cancelled ones leave
- * and give their blocks back, and what readers should hear becomes events.
+ * Applies the step. Sequences grow by the tokens that were produced; those whose grammar mask was late get no rows until
+ * it is there; preempted ones go back to the queue; finished, failed and cancelled ones leave and give their blocks back.
+ * What readers should hear becomes events.
  *
- *     worded:   --w--------
- *     settle(): --settled--
+ *     detokenized: --d--------
+ *     settle():    --settled--
  */
-export const settle = (): Slot<Worded, Settled> => (context) =>
+export const settle = (): Slot<Detokenized, Settled> => (context) =>
   map((step) => {
     const events = new Map<SequenceId, readonly TokenEvent[]>();
     for (const row of step.rows) {
@@ -61,17 +62,17 @@ function requeue(sequences: readonly Sequence[], { running, waiting }: EngineCon
   waiting.unshift(...returning);
 }
 
-function eventsOf({ sequence, kind, newTokens }: Worded['rows'][number], step: Worded): TokenEvent[] {
+function eventsOf({ sequence, kind, newTokens }: Detokenized['rows'][number], step: Detokenized): TokenEvent[] {
   const events: TokenEvent[] = [];
   if (kind === 'prefill') {
     const { cached, promptLength } = sequence;
     const computed = sequence.computed === 0 ? newTokens : sequence.computed;
     events.push({ type: 'prefill', computed: Math.min(computed, promptLength), cached, total: promptLength });
   }
-  const words = step.text.get(sequence.id) ?? [];
+  const pieces = step.text.get(sequence.id) ?? [];
   const logprobs = step.logprobs.get(sequence.id);
   for (const [index, id] of (step.produced.get(sequence.id) ?? []).entries()) {
-    const text = words[index] ?? '';
+    const text = pieces[index] ?? '';
     sequence.text += text;
     const likelihood = logprobs?.[index];
     events.push(likelihood ? { type: 'token', id, text, logprobs: likelihood } : { type: 'token', id, text });

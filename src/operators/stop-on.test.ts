@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeRow, emptyStep, operatorContext, runningSequence } from '../../test/support/context.ts';
 import { expectWellBehaved, testScheduler } from '../../test/support/marbles.ts';
 import { letters } from '../../test/support/toy-model.ts';
-import type { SamplingParams, Sequence, Worded } from '../core/contracts/index.ts';
+import type { Detokenized, SamplingParams, Sequence } from '../core/contracts/index.ts';
 import { stopOn } from './stop-on.ts';
 
 const EOS = 0;
@@ -19,7 +19,7 @@ function run(params: Partial<SamplingParams>, steps: readonly string[], flushed 
   const ids: number[] = [];
   from(steps)
     .pipe(
-      map((text): Worded => {
+      map((text): Detokenized => {
         const produced = [...text].map((letter) => (letter === '.' ? EOS : letters(letter)[0]!));
         const words = [...text].map((letter) => (letter === '.' ? '' : letter));
         return emptyStep({

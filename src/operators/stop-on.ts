@@ -1,5 +1,6 @@
 import { map } from 'rxjs';
 import type {
+  Detokenized,
   EngineContext,
   FinishReason,
   SamplingParams,
@@ -7,7 +8,6 @@ import type {
   SequenceId,
   Slot,
   TokenId,
-  Worded,
 } from '../core/contracts/index.ts';
 import { createStopMatcher, type StopMatcher } from '../core/text/stop-matcher.ts';
 import { contextLimit } from './tokenize.ts';
@@ -16,19 +16,19 @@ import { contextLimit } from './tokenize.ts';
  * Ends a sequence at an end token, a stop token, a stop string, `maxTokens` or the end of the context, cutting what was
  * produced past it; holds text back while it may still become a stop string.
  *
- *     worded:   --w-------
- *     stopOn(): --worded--
+ *     detokenized: --d------------
+ *     stopOn():    --detokenized--
  */
-export const stopOn = (): Slot<Worded, Worded> => (context) => {
+export const stopOn = (): Slot<Detokenized, Detokenized> => (context) => {
   const show = createStopper(context);
   return map((step) => {
     const produced = new Map<SequenceId, readonly TokenId[]>(step.produced);
     const text = new Map<SequenceId, readonly string[]>(step.text);
     for (const { sequence } of step.rows) {
       const ids = step.produced.get(sequence.id);
-      const words = step.text.get(sequence.id);
-      if (ids === undefined || words === undefined) continue;
-      const shown = show(sequence, ids, words);
+      const pieces = step.text.get(sequence.id);
+      if (ids === undefined || pieces === undefined) continue;
+      const shown = show(sequence, ids, pieces);
       produced.set(sequence.id, ids.slice(0, shown.length));
       text.set(sequence.id, shown);
     }
@@ -45,14 +45,14 @@ export function createStopper(context: EngineContext) {
     matchers.set(sequence, matcher);
     return matcher;
   };
-  return (sequence: Sequence, ids: readonly TokenId[], words: readonly string[]): string[] =>
-    show(sequence, ids, words, matcherOf(sequence), context);
+  return (sequence: Sequence, ids: readonly TokenId[], pieces: readonly string[]): string[] =>
+    show(sequence, ids, pieces, matcherOf(sequence), context);
 }
 
 function show(
   sequence: Sequence,
   ids: readonly TokenId[],
-  words: readonly string[],
+  pieces: readonly string[],
   matcher: StopMatcher | undefined,
   context: EngineContext,
 ): string[] {
@@ -60,9 +60,9 @@ function show(
   for (const [index, id] of ids.entries()) {
     const length = sequence.tokens.length + index + 1;
     const outputs = length - sequence.promptLength;
-    const word = words[index] ?? '';
+    const piece = pieces[index] ?? '';
     const early = outputs < sequence.params.minTokens;
-    const seen = (early ? undefined : matcher?.push(word)) ?? { text: word, matched: false };
+    const seen = (early ? undefined : matcher?.push(piece)) ?? { text: piece, matched: false };
     if (seen.matched) {
       shown.push(seen.text);
       sequence.finish ??= 'stop';

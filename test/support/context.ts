@@ -1,12 +1,12 @@
 import { NEVER, type SchedulerLike, timer } from 'rxjs';
 import type {
+  Detokenized,
   EngineContext,
   EngineOptions,
   GenerateRequest,
   ModelRunner,
   PlannedRow,
   Sequence,
-  Worded,
 } from '../../src/core/contracts/index.ts';
 import { contiguousSlots } from '../../src/core/memory/contiguous-slots.ts';
 import { createSequence } from '../../src/operators/tokenize.ts';
@@ -76,7 +76,7 @@ export function runningSequence(
 }
 
 /** A step as it stands before `settle`, with nothing in it but what is given. */
-export function emptyStep(parts: Partial<Worded> = {}): Worded {
+export function emptyStep(parts: Partial<Detokenized> = {}): Detokenized {
   return {
     index: 0,
     now: 0,

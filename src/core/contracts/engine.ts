@@ -3,7 +3,7 @@ import type { KvAllocator, KvPool, KvSlot, PrefixCacheStats } from './memory.ts'
 import type { Model, ModelRunner, ModelSlot, RuntimeSlot } from './model.ts';
 import type { GenerateRequest, GenerateResult, Prompt, SamplingParams, SequenceId, TokenEvent } from './request.ts';
 import type { SpecDecodeMetrics } from './speculation.ts';
-import type { Allocated, Computed, Planned, Sampled, Sequence, Settled, Tick, Worded } from './step.ts';
+import type { Allocated, Computed, Detokenized, Planned, Sampled, Sequence, Settled, Tick } from './step.ts';
 import type { EngineFrame } from './watch.ts';
 
 /** Sequences, KV blocks, and tokens a second over the last second of the engine's clock. */
@@ -109,9 +109,9 @@ export interface Stages {
   readonly decode: Slot<Computed, Computed>;
   /** Rows that verify has not already decided. */
   readonly sample: Slot<Computed, Sampled>;
-  readonly detokenize: Slot<Sampled, Worded>;
-  readonly stop: Slot<Worded, Worded>;
-  readonly settle: Slot<Worded, Settled>;
+  readonly detokenize: Slot<Sampled, Detokenized>;
+  readonly stop: Slot<Detokenized, Detokenized>;
+  readonly settle: Slot<Detokenized, Settled>;
   readonly meter: Slot<Settled, Settled>;
 }
 

@@ -69,7 +69,7 @@ export interface Allocated extends Planned {
   /** Admitted, but there was no room yet: they go back to where they stood in the queue, and no reader hears of it. */
   readonly deferred: readonly Sequence[];
 }
-/** Logits `[vocab]` of the last token, per sequence whose tokens are all computed; `accepted` where verify has already chosen. */
+/** Logits `[vocab]` of the last token of each sequence whose tokens are all computed, or `accepted` where verify has chosen. */
 export interface Computed extends Allocated {
   readonly logits: ReadonlyMap<SequenceId, Float32Array>;
   /** What a proposer expects next; behind verify, as much of it as was verified. */
@@ -87,11 +87,11 @@ export interface Sampled extends Computed {
   /** Whose mask was not there in time, so that no token was chosen: their last token is computed again once it is. */
   readonly late: ReadonlySet<SequenceId>;
 }
-/** Text per produced token, which `stop` may cut or hold back until it is safe to show. */
-export interface Worded extends Sampled {
+/** Text of each produced token; `stop` cuts it at a stop string, and holds back what may still become one. */
+export interface Detokenized extends Sampled {
   readonly text: ReadonlyMap<SequenceId, readonly string[]>;
 }
 /** Applied: lengths advanced, finished and cancelled sequences gone, their blocks back, prefix hashes published. */
-export interface Settled extends Worded {
+export interface Settled extends Detokenized {
   readonly events: ReadonlyMap<SequenceId, readonly TokenEvent[]>;
 }
