@@ -13,12 +13,12 @@ import type {
   TokenId,
 } from '../contracts/index.ts';
 import { toRectangle } from '../runtime/rectangle.ts';
-import { type Candidates, draw } from '../sampling/candidates.ts';
-import { isGreedy } from '../sampling/params.ts';
 import { createRandom } from '../sampling/random.ts';
-import { samplerOf } from '../sampling/sampler-of.ts';
-import { createTokenDistribution, type TokenDistribution } from '../sampling/token-distribution.ts';
+import { createDraftChooser, type DraftChooser } from './draft-chooser.ts';
 import { acceptedOf } from './draft-counts.ts';
+
+/** Rows share a pass while each has at most so many tokens to compute; one that has more catches up alone. */
+const MOST_SHARED = 8;
 
 /** A small model, ready to run, and the cache that is its own. */
 export interface DraftRunner {
@@ -26,11 +26,11 @@ export interface DraftRunner {
   readonly kv: KvAllocator;
 }
 
-/** What the small model keeps of a sequence. */
+/** What the small model's cache holds of a sequence. */
 interface Shadow {
   /** Stands for the sequence in the small model's cache. */
   readonly sequence: Sequence;
-  /** Computed tokens of the text itself; those behind them were drafted. */
+  /** How many tokens of the text are computed; those behind them were drafted. */
   base: number;
   /** Drafted tokens that were computed, in order. */
   drafted: readonly TokenId[];
@@ -41,25 +41,17 @@ interface Row {
   readonly shadow: Shadow;
   readonly original: Sequence;
   readonly count: number;
-  readonly choose: Chooser;
+  readonly choose: DraftChooser;
   /** The text, and what has been drafted behind it. */
   readonly text: TokenId[];
   readonly distributions: Distribution[];
-  /** Given once to each pass. */
+  /** The tokens that the next pass computes. */
   pending: readonly TokenId[];
 }
 
-type Chooser = (logits: Float32Array, text: readonly TokenId[], drafted: number) => Chosen;
-
-interface Chosen {
-  readonly id: TokenId;
-  readonly from?: Distribution;
-}
-
 /**
- * Lets a small model write on by itself, one pass a token for all rows together. It first catches up on what it has not
- * seen, and drops what was drafted and did not stand. It draws as the request does, so that its distribution is as near to
- * the target's as can be: for a request with a seed with the very numbers that the target will draw with.
+ * Drafts with a small model: one pass for each drafted token, for all rows together. Before that, each row drops from the
+ * small model's cache what was drafted and rejected, and computes the tokens of its text that the small model has not seen.
  */
 export class ModelProposer implements Proposer {
   readonly #start: () => DraftRunner;
@@ -67,7 +59,7 @@ export class ModelProposer implements Proposer {
   readonly #random: () => number;
   readonly #shadows = new Map<Sequence, Shadow>();
 
-  /** `start` is asked when the first draft is, when the engine has waited for it. */
+  /** `start` is called with the first request, when the engine has waited for the small model. */
   constructor(start: () => DraftRunner, context: EngineContext) {
     this.#start = start;
     this.#context = context;
@@ -91,7 +83,7 @@ export class ModelProposer implements Proposer {
   /** The row of a sequence that fits into the small model's cache and context. */
   #row({ sequence: original, count: wanted }: DraftRequest): Row[] {
     const { kv } = this.#start();
-    const { tokens, params } = original;
+    const { tokens } = original;
     // The last drafted token is not computed.
     const count = Math.min(wanted, kv.maxSequenceTokens - tokens.length + 1);
     if (count < 1) return [];
@@ -99,18 +91,21 @@ export class ModelProposer implements Proposer {
     rollBack(shadow, tokens, kv);
     const pending = tokens.slice(shadow.sequence.computed);
     if (kv.reserve(shadow.sequence, pending.length + count - 1) === undefined) return [];
-    const choose = this.#chooserOf(original, createTokenDistribution(params, this.#context.model.tokenizer.eosIds));
+    const choose = createDraftChooser(original, this.#context, this.#random);
     return [{ shadow, original, count, choose, text: [...tokens], distributions: [], pending }];
   }
 
-  /** Long stretches run alone, so that no other row is padded to their length; who has more to do has no draft yet. */
+  /**
+   * A row that is far behind computes a chunk of its own, so that no other row is padded to its length. One that is still
+   * far behind after that has no draft in this step.
+   */
   #catchUp(rows: readonly Row[]): Observable<readonly Row[]> {
-    const behind = rows.find(({ pending }) => pending.length > LONGEST_PENDING);
+    const behind = rows.find(({ pending }) => pending.length > MOST_SHARED);
     if (behind === undefined) return of(rows);
     const most = this.#context.options.maxNumBatchedTokens;
     const chunk = behind.pending.slice(0, Math.min(behind.pending.length - 1, most));
     behind.pending = behind.pending.slice(chunk.length);
-    const isReady = behind.pending.length <= LONGEST_PENDING;
+    const isReady = behind.pending.length <= MOST_SHARED;
     return this.#forward([behind], [chunk], 0).pipe(
       concatMap(() => this.#catchUp(isReady ? rows : rows.filter((row) => row !== behind))),
     );
@@ -165,17 +160,6 @@ export class ModelProposer implements Proposer {
     );
   }
 
-  #chooserOf(original: Sequence, distribution: TokenDistribution): Chooser {
-    const { params, promptLength } = original;
-    if (isGreedy(params)) return (logits, text) => ({ id: distribution.likeliest(logits, text, promptLength) });
-    const sampler = samplerOf(original, this.#context);
-    return (logits, text, drafted) => {
-      const candidates = distribution.candidates(logits, text, promptLength);
-      if (sampler.isReproducible) return { id: draw(candidates, sampler.peek(drafted)) };
-      return { id: draw(candidates, this.#random()), from: normalized(candidates) };
-    };
-  }
-
   #shadowOf(original: Sequence): Shadow {
     let shadow = this.#shadows.get(original);
     if (shadow === undefined) {
@@ -187,9 +171,6 @@ export class ModelProposer implements Proposer {
   }
 }
 
-/** Tokens that may be a row's in a pass for all rows. */
-const LONGEST_PENDING = 8;
-
 /** What was drafted and does not stand in the text leaves the cache. */
 function rollBack(shadow: Shadow, tokens: readonly TokenId[], kv: KvAllocator): void {
   const { sequence, base, drafted } = shadow;
@@ -198,8 +179,4 @@ function rollBack(shadow: Shadow, tokens: readonly TokenId[], kv: KvAllocator): 
   shadow.base = sequence.computed;
   shadow.drafted = [];
   kv.truncate(sequence, sequence.computed);
-}
-
-function normalized({ ids, weights, count, total }: Candidates): Distribution {
-  return { ids: ids.slice(0, count), probabilities: weights.slice(0, count).map((weight) => weight / total) };
 }
