@@ -4,6 +4,7 @@ import { asyncScheduler, Observable } from 'rxjs';
 import type { EngineOptions, Model } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { BYTES_PER_MIB, kvBytesPerToken } from '../core/memory/kv-bytes.ts';
+import { checkTokenBudget } from '../core/scheduling/check-token-budget.ts';
 
 /** Emits once the event loop has served its timers and I/O, so that a busy engine never starves sockets. */
 const nextImmediate = (): Observable<void> =>
@@ -37,14 +38,7 @@ export function resolveOptions(model: Model, given: Partial<EngineOptions>): Eng
   positiveInteger('maxNumSeqs', options.maxNumSeqs);
   positiveInteger('maxNumBatchedTokens', options.maxNumBatchedTokens);
   positiveInteger('maxPauseMs', options.maxPauseMs);
-  if (options.maxNumBatchedTokens < options.maxNumSeqs) {
-    throw new RxllmError(
-      'RXLLM_OPTION_INVALID',
-      `maxNumBatchedTokens: ${options.maxNumBatchedTokens} is less than maxNumSeqs (${options.maxNumSeqs}), so that ` +
-        'not every running sequence could decode in each step. Raise it, or lower maxNumSeqs.',
-      { param: 'maxNumBatchedTokens' },
-    );
-  }
+  checkTokenBudget(options);
   const { kvCacheMemoryMiB = defaultKvMemory(model, options) } = given;
   positiveInteger('kvCacheMemoryMiB', kvCacheMemoryMiB);
   return { ...options, kvCacheMemoryMiB };

@@ -1,5 +1,5 @@
 import type { PlannedRow, Sequence } from '../contracts/index.ts';
-import { RxllmError } from '../errors.ts';
+import { checkTokenBudget } from './check-token-budget.ts';
 import { compare, type QueuePolicy } from './order.ts';
 import { isReady, nextRow, type Policy } from './policy.ts';
 
@@ -23,31 +23,28 @@ export function continuousBatching(given: ContinuousBatchingOptions = {}): Polic
     const { waiting, running, options } = state;
     const maxNumSeqs = given.maxNumSeqs ?? options.maxNumSeqs;
     let budget = given.maxNumBatchedTokens ?? options.maxNumBatchedTokens;
-    if (budget < maxNumSeqs) {
-      throw new RxllmError(
-        'RXLLM_OPTION_INVALID',
-        `maxNumBatchedTokens: ${budget} is less than maxNumSeqs (${maxNumSeqs}), so that not every running sequence ` +
-          'could decode in each step. Raise it, or lower maxNumSeqs.',
-        { param: 'maxNumBatchedTokens' },
-      );
-    }
+    checkTokenBudget({ maxNumBatchedTokens: budget, maxNumSeqs });
     const rows: PlannedRow[] = [];
     const admitted: Sequence[] = [];
-    const add = (sequence: Sequence) => {
-      const row = nextRow(sequence, state, Math.min(budget, longPrefillTokenThreshold));
+    const rowOf = (sequence: Sequence) => nextRow(sequence, state, Math.min(budget, longPrefillTokenThreshold));
+    const add = (row: PlannedRow) => {
       budget -= row.newTokens;
       rows.push(row);
     };
-    const isDecoding = (sequence: Sequence) => nextRow(sequence, state, 1).kind === 'decode';
-    const ready = running.filter(isReady);
-    for (const sequence of ready) if (isDecoding(sequence)) add(sequence);
-    for (const sequence of ready) if (budget > 0 && !isDecoding(sequence)) add(sequence);
+    const prefilling: Sequence[] = [];
+    for (const sequence of running) {
+      if (!isReady(sequence)) continue;
+      const row = rowOf(sequence);
+      if (row.kind === 'decode') add(row);
+      else prefilling.push(sequence);
+    }
+    for (const sequence of prefilling) if (budget > 0) add(rowOf(sequence));
     const queue = policy === 'fcfs' ? waiting : [...waiting].sort((a, b) => compare(policy, a, b));
     for (const sequence of queue) {
       if (budget <= 0 || running.length + admitted.length >= maxNumSeqs) break;
       if (!isReady(sequence)) continue;
       admitted.push(sequence);
-      add(sequence);
+      add(rowOf(sequence));
     }
     return { admitted, rows };
   };
