@@ -4,7 +4,7 @@ import { type QuantKernel, quantizedLinear } from '../../core/graph/quantized-li
 import type { MatrixKernel } from '../../core/profiling/weight-traffic.ts';
 import { roundToNearest } from '../../core/quant/round-to-nearest.ts';
 import { quantScheme, type SchemeOptions } from '../../core/quant/scheme.ts';
-import { maySpin } from '../../core/runtime/thread-count.ts';
+import { stockSession } from '../../core/runtime/stock-session.ts';
 import { createRandom } from '../../core/sampling/random.ts';
 
 /** As the engines quantize. */
@@ -23,13 +23,9 @@ export interface MatmulOptions {
   readonly rounds: number;
 }
 
-/** FLOPs a second of one large matrix product in ONNX Runtime, by the kernel that a model's matrices have; the best of some rounds. */
+/** FLOPs a second of one large matrix product in ONNX Runtime by the given kernel; the best of `rounds`. */
 export async function matmulRate(kernel: MatrixKernel, { threads, side, rounds }: MatmulOptions): Promise<number> {
-  const session = await ort.InferenceSession.create(product(kernel, side), {
-    intraOpNumThreads: threads,
-    logSeverityLevel: 4,
-    extra: { session: { 'intra_op.allow_spinning': maySpin(undefined) ? '1' : '0' } },
-  });
+  const session = await stockSession(product(kernel, side), { threads });
   try {
     const x = new ort.Tensor('float32', noise(side * side, 2), [side, side]);
     let best = Number.POSITIVE_INFINITY;

@@ -6,7 +6,8 @@ import { EMBEDDINGS, type QuantizedWeights } from '../graph/graph-weights.ts';
 import { HIDDEN_IN, HIDDEN_OUT, llamaLayerGraph, type ModelWeights } from '../graph/llama-graph.ts';
 import type { Edge, OnnxBuilder } from '../graph/onnx-builder.ts';
 import { type MatrixSource, quantizedWeights } from '../graph/quantized-weights.ts';
-import { maySpin, threadCount } from '../runtime/thread-count.ts';
+import { stockSession } from '../runtime/stock-session.ts';
+import { threadCount } from '../runtime/thread-count.ts';
 import { readFloats } from './read-tensor.ts';
 
 /** The residual stream of one window, `[tokens, hidden]`. */
@@ -89,19 +90,9 @@ async function overWindows(
   windows: readonly HiddenStates[],
   onResults: (results: Record<string, Float32Array>) => void,
 ): Promise<void> {
-  const options: ort.InferenceSession.SessionOptions = {
-    intraOpNumThreads: threadCount(undefined),
-    logSeverityLevel: 4,
-    extra: {
-      session: {
-        model_external_initializers_file_folder_path: directory,
-        'intra_op.allow_spinning': maySpin(undefined) ? '1' : '0',
-      },
-    },
-  };
   let session: ort.InferenceSession | undefined;
   try {
-    session = await ort.InferenceSession.create(graph, options);
+    session = await stockSession(graph, { threads: threadCount(undefined), weightsDirectory: directory });
     for (const states of windows) {
       const tokens = states.length / config.hidden;
       const positions = BigInt64Array.from({ length: tokens }, (_, i) => BigInt(i));

@@ -8,7 +8,8 @@ import { allocatePool, copyBlocks, graphPoolShape, type PoolPart } from './kv-me
 import { PassQueue } from './pass-queue.ts';
 import type { ConfigRuntime } from './runtime.ts';
 import { type SlotRun, slotRuns } from './slot-runs.ts';
-import { maySpin, threadCount } from './thread-count.ts';
+import { stockSession } from './stock-session.ts';
+import { threadCount } from './thread-count.ts';
 
 export interface StockOptions {
   /** Default: one a physical core, at most 8; `RXLLM_THREADS` sets another. */
@@ -25,18 +26,12 @@ export function stock(options: StockOptions = {}): ConfigRuntime {
   return async (graph, model, pool) => {
     const threads = threadCount(options.threads);
     const parts = allocatePool(pool, model.config);
-    const session = await ort.InferenceSession.create(graph.author('returned'), {
-      intraOpNumThreads: threads,
-      logSeverityLevel: 4,
-      extra: {
-        session: {
-          model_external_initializers_file_folder_path: graph.weightsDirectory,
-          'intra_op.allow_spinning': maySpin(undefined) ? '1' : '0',
-        },
+    const { weightsDirectory } = graph;
+    const session = await stockSession(graph.author('returned'), { threads, weightsDirectory }).catch(
+      (cause: unknown) => {
+        throw new RxllmError('RXLLM_RUNTIME_FAILED', `ONNX Runtime: ${String(cause)}`, { cause });
       },
-    }).catch((cause: unknown) => {
-      throw new RxllmError('RXLLM_RUNTIME_FAILED', `ONNX Runtime: ${String(cause)}`, { cause });
-    });
+    );
     return new StockRunner(session, model.config, pool, parts, threads);
   };
 }
