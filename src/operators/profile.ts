@@ -5,10 +5,10 @@ import { type Span, type StageTime, Timeline } from '../core/profiling/timeline.
 export type { StageTime };
 
 /** The loop between two steps: readers get what is theirs, the event loop serves its timers and sockets. */
-export const BETWEEN_STEPS = 'between steps';
+const BETWEEN_STEPS = 'between steps';
 /** The loop had nothing to plan. */
-export const ASLEEP = 'asleep';
-export const FORWARD_PASS = 'forward pass';
+const ASLEEP = 'asleep';
+const FORWARD_PASS = 'forward pass';
 
 export interface Profile {
   /** Stands behind each stage of a recipe: `observe(recipe, profile.observer)`. Waiting between steps is a stage, too. */

@@ -1,7 +1,7 @@
 import type { BlockId } from '../contracts/index.ts';
 
 /** Takes the writes of padding; never given out. */
-export const TRASH_BLOCK: BlockId = 0;
+const TRASH_BLOCK: BlockId = 0;
 
 /**
  * Which blocks of a pool are free and how many hold on to each of the others (vLLM's `BlockPool`). The free list is in

@@ -2,7 +2,7 @@ import type { TokenId, TokenLogprob, TokenLogprobs } from '../contracts/index.ts
 import { precedes, selectTop } from './select-top.ts';
 
 /** What stands for the logarithm of a probability of 0 (OpenAI's number): JSON has no -Infinity. */
-export const LEAST_LOGPROB = -9999;
+const LEAST_LOGPROB = -9999;
 
 /**
  * Log-probabilities of `id` and of the `top` likeliest tokens, likeliest first, under the softmax of the raw `logits`
