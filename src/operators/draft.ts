@@ -9,13 +9,13 @@ import { contextLimit } from './tokenize.ts';
 export interface DraftOptions {
   /** The longest draft, in tokens. Default 4. */
   readonly k?: number;
-  /** Shorter drafts, and none, where the acceptance seen and the times measured say that they pay more. Default true. */
+  /** Drafts get shorter, or none are made, where that gives more tokens per second so far. Default true. */
   readonly adapt?: boolean;
 }
 
 /**
- * Asks the proposer what each decoding sequence may say next, up to k tokens, for `verify` to look at. Never more than
- * the sequence can still use, and none where a grammar says what may come.
+ * Asks the proposer for the next tokens of each decoding sequence, at most k, which `verify` then checks. Never more than
+ * the sequence can still use, and none for a sequence that follows a grammar.
  *
  *     computed:           --c-------------
  *     draft(proposer):    ----computed----   (when the proposer has answered)
@@ -29,25 +29,28 @@ export const draft =
     const { propose, retain } = proposer(context);
     const lengths = new DraftLengths(k);
     const limit = contextLimit(context);
-    /** The drafts of the step before, and where in the sequence they were to stand. */
+    /** The drafts of the step before, and at which index of the sequence's tokens they begin. */
     let before: readonly (readonly [Sequence, from: number, readonly TokenId[]])[] = [];
-
-    const usable = ({ params, tokens, promptLength }: Sequence) =>
-      Math.min(promptLength + params.maxTokens, limit) - tokens.length - 1;
-
-    return concatMap((step) => {
-      retain(new Set(context.running.filter((sequence) => !step.preempted.includes(sequence))));
-      // One that came back and found less in memory than it was planned with has more to compute first.
-      const decoding = step.rows
-        .filter((row) => row.kind === 'decode' && completes(row) && row.sequence.grammar === undefined)
-        .map(({ sequence }) => sequence);
+    const learn = () => {
       for (const [sequence, from, drafted] of before) {
-        // A text that has ended was cut, and says nothing of what was drafted behind its end.
+        // A text that has ended was cut, which says nothing about what was drafted behind its end.
         if (sequence.phase === 'finished') continue;
         const accepted = acceptedOf(drafted, sequence.tokens.slice(from));
         lengths.recordAccepted(sequence, Math.min(drafted.length, accepted + 1), accepted);
       }
       before = [];
+    };
+    /** How many drafted tokens the sequence can use at most: the target adds one of its own. */
+    const usable = ({ params, tokens, promptLength }: Sequence) =>
+      Math.min(promptLength + params.maxTokens, limit) - tokens.length - 1;
+
+    return concatMap((step) => {
+      retain(new Set(context.running.filter((sequence) => !step.preempted.includes(sequence))));
+      learn();
+      // After a preemption, a sequence may find less in the cache than was planned with: it is not ready for a draft.
+      const decoding = step.rows
+        .filter((row) => row.kind === 'decode' && completes(row) && row.sequence.grammar === undefined)
+        .map(({ sequence }) => sequence);
       if (decoding.length === 0) return of(step);
 
       const drafting: DraftStep = {

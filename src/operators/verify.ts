@@ -17,9 +17,9 @@ import { forwardRows } from './forward-rows.ts';
 import { isEndToken } from './stop-on.ts';
 
 /**
- * Runs the newest token of every decoding sequence and what was drafted behind it through the model, all in one pass, and
- * decides how much of each draft stands (speculative sampling). A row without a draft is left to `sample`, as behind
- * `decodeStep`. Drafts take no memory from others: where there is no room they are cut, and what falls gives its blocks back.
+ * Runs the newest token of every decoding sequence and the draft behind it through the model, all in one pass, and accepts
+ * as much of each draft as speculative sampling allows. A row without a draft is left to `sample`, as behind `decodeStep`.
+ * Drafts take no memory from others: where there is no room they are cut, and rejected tokens give their blocks back.
  *
  *     computed: --c-------------
  *     verify(): ----computed----   (after the forward pass)

@@ -12,7 +12,7 @@ export interface Distribution {
 /** Tokens that may come next, cheaply guessed. */
 export interface Draft {
   readonly tokens: readonly TokenId[];
-  /** What each of them was drawn from; absent: there was nothing to choose from but the token itself. */
+  /** What each of them was drawn from; absent: `verify` takes each as the only token that could be proposed. */
   readonly distributions?: readonly Distribution[];
 }
 
@@ -32,16 +32,16 @@ export interface Proposer {
 
 export type ProposerSlot = (context: EngineContext) => Proposer;
 
-/** What came of the drafts so far. */
+/** How many drafted tokens were accepted so far. */
 export interface SpecDecodeMetrics {
   /** Rounds of drafting and verifying. */
   readonly drafts: number;
   readonly tokensProposed: number;
   readonly tokensAccepted: number;
-  /** Accepted of those proposed, 0 to 1; what stands behind a rejected token counts as rejected. */
+  /** Accepted of those proposed, 0 to 1; all behind a rejected token count as rejected. */
   readonly acceptanceRate: number;
   /** How many drafts had their first token accepted, their second, … */
   readonly acceptedPerPosition: readonly number[];
-  /** Tokens a verify pass gave, its own included: 1 + accepted / drafts. */
+  /** Tokens that a verify pass gives on average, the target's own included: 1 + accepted / drafts. */
   readonly meanAcceptedLength: number;
 }

@@ -72,9 +72,9 @@ export interface Allocated extends Planned {
 /** Logits `[vocab]` of the last token of each sequence whose tokens are all computed, or `accepted` where verify has chosen. */
 export interface Computed extends Allocated {
   readonly logits: ReadonlyMap<SequenceId, Float32Array>;
-  /** What a proposer expects next; behind verify, as much of it as was verified. */
+  /** What a proposer expects next; behind `verify`, the part of it that was verified. */
   readonly drafts: ReadonlyMap<SequenceId, Draft>;
-  /** The drafted tokens that verify lets stand, and one more. */
+  /** The drafted tokens that `verify` accepts, and one more. */
   readonly accepted: ReadonlyMap<SequenceId, readonly TokenId[]>;
   /** Of each token that was chosen, where its request asks for them. */
   readonly logprobs: ReadonlyMap<SequenceId, readonly TokenLogprobs[]>;

@@ -8,7 +8,7 @@ export interface RowTrace {
   readonly kind: PlannedRow['kind'];
   /** Tokens computed, a draft's not among them. */
   readonly tokens: number;
-  /** Tokens of a draft that were verified beside them, and of those the ones that stood. */
+  /** Tokens of a draft that were verified beside them, and how many of those were accepted. */
   readonly drafted: number;
   readonly accepted: number;
 }

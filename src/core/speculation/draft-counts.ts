@@ -1,12 +1,12 @@
 import type { Sequence, Settled, SpecDecodeMetrics, TokenId } from '../contracts/index.ts';
 
-/** Counts what came of drafts. */
+/** Counts drafted and accepted tokens. */
 export class DraftCounts {
   #drafts = 0;
   #proposed = 0;
   readonly #perPosition: number[] = [];
 
-  /** One draft, and how many of its tokens stood. */
+  /** One draft: how many tokens it had, and how many of them were accepted. */
   add(proposed: number, accepted: number): void {
     this.#drafts += 1;
     this.#proposed += proposed;
@@ -30,13 +30,13 @@ export class DraftCounts {
   }
 }
 
-/** How many of the `drafted` tokens stood, by what was said in their place: as many as the two begin with in common. */
-export function acceptedOf(drafted: readonly TokenId[], said: readonly TokenId[]): number {
-  const differs = drafted.findIndex((id, i) => id !== said[i]);
+/** How many of the `drafted` tokens were accepted: as many as the `output` in their place begins with. */
+export function acceptedOf(drafted: readonly TokenId[], output: readonly TokenId[]): number {
+  const differs = drafted.findIndex((id, i) => id !== output[i]);
   return differs === -1 ? drafted.length : differs;
 }
 
-/** Of each draft that a step verified: whose it was, its length, and how many of its tokens stood. */
+/** Of each draft that a step verified: whose it was, its length, and how many of its tokens were accepted. */
 export function* verified(step: Settled): Generator<[Sequence, proposed: number, accepted: number]> {
   for (const { sequence } of step.rows) {
     const draft = step.drafts.get(sequence.id);

@@ -171,7 +171,7 @@ export class ModelProposer implements Proposer {
   }
 }
 
-/** What was drafted and does not stand in the text leaves the cache. */
+/** Drafted tokens that were rejected leave the small model's cache. */
 function rollBack(shadow: Shadow, tokens: readonly TokenId[], kv: KvAllocator): void {
   const { sequence, base, drafted } = shadow;
   // The last token is always computed anew, for its logits.

@@ -2,10 +2,10 @@ import type { Distribution, TokenId } from '../contracts/index.ts';
 import { type Candidates, draw } from '../sampling/candidates.ts';
 
 /**
- * The rule of speculative sampling (Leviathan et al. 2023, Chen et al. 2023): a token drawn from `drafted` stands with
- * probability min(1, p/q); in place of one that falls, another is drawn from max(0, p − q). What comes out is distributed
- * as `target`, whatever `drafted` is. Without `drafted` the token is all there was to draw. Gives the token itself where it
- * stands, and never where it falls. `target` is used up.
+ * The rule of speculative sampling (Leviathan et al. 2023, Chen et al. 2023). A token that was drawn from `drafted` with
+ * probability q, and to which `target` gives p, is accepted with probability min(1, p/q); in place of a rejected one,
+ * another is drawn from max(0, p − q). What comes out is distributed as `target`, whatever `drafted` is. Without `drafted`,
+ * q is 1. Returns the token itself if and only if it is accepted. `target` is overwritten.
  */
 export function acceptOrReplace(
   target: Candidates,

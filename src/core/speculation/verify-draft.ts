@@ -10,18 +10,19 @@ export interface Verifying {
   readonly logits: Float32Array;
   readonly tokens: readonly TokenId[];
   readonly promptLength: number;
-  /** Ends the text: what was drafted behind it is not looked at. */
+  /** Whether this token ends the text, so that what was drafted behind it is not looked at. */
   readonly ends: (id: TokenId) => boolean;
 }
 
 /**
- * The drafted tokens that stand, and one more: the target's own, where the first of them fell or behind the last.
+ * The drafted tokens that are accepted, and one more that the target chooses: in place of the first rejected one, or
+ * behind the last.
  *
- * Where a request is greedy or has a seed, the sampler chooses as it does without drafts, and a draft stands while it is
- * what was chosen: so the ids do not depend on what was drafted, nor on how much of it there was room for. Any other
- * request follows the rejection rule, which lets as many drafts stand as can.
+ * Where a request is greedy or has a seed, the sampler chooses as it does without drafts, and drafted tokens are accepted
+ * as long as they are what it chose. So the output depends neither on what was drafted nor on how much of it there was
+ * room for. Any other request follows the rejection rule, which accepts as many drafted tokens as possible.
  *
- * Where no token can be chosen, those before it stand and none follows them: nothing is left where that is the first.
+ * Where no token can be chosen, the result ends with those before it; it is empty where that is the first.
  */
 export function verifyDraft({ sampler, draft, logits, tokens, promptLength, ends }: Verifying): Sample[] {
   const rows = draft.tokens.length + 1;
@@ -52,7 +53,7 @@ export function verifyDraft({ sampler, draft, logits, tokens, promptLength, ends
   }
 }
 
-/** What `pick` gives, or undefined where no token has a probability. */
+/** What `pick` returns, or undefined where no token has a probability. */
 function unlessNoneCanBe(pick: () => Sample): Sample | undefined {
   try {
     return pick();
