@@ -33,8 +33,8 @@ export interface Loop {
  *     wake:  --w-----------------w---
  *     step$: ----s--s--s---------s---   (sleeps after a step without rows)
  *
- * A stage that errors, or gives no step or several, ends its step, not the loop: `onError` is told, and who was planned
- * to have a row in it, and says whether there is something new to plan.
+ * A stage that errors, or gives no step or several, ends its step, not the loop. `onError` is then called with the error and
+ * the sequences that had a row in the step, and returns whether there is something new to plan.
  */
 export function createLoop(
   recipe: StagedRecipe,
@@ -50,7 +50,7 @@ export function createLoop(
   let index = 0;
   let awake = false;
   let wakeAt = Number.POSITIVE_INFINITY;
-  // Every turn starts off the stack of the one before it, for a turn may be synchronous from end to end.
+  // A turn may be synchronous from end to end: each starts on a fresh stack, or the stack would overflow.
   const nextTurn = (): Observable<unknown> => {
     const awaited: Observable<unknown> = awake
       ? of(undefined)

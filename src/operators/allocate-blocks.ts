@@ -4,7 +4,7 @@ import { type QueuePolicy, victimOf } from '../core/scheduling/order.ts';
 import { preempt } from '../core/scheduling/preempt.ts';
 
 export interface AllocateBlocksOptions {
-  /** Whose blocks are taken first when memory is short: the newest's, or that of the highest `priority` number. */
+  /** Which sequence is preempted first when memory is short: the newest, or the one with the highest `priority` number. */
   readonly policy?: QueuePolicy;
 }
 
@@ -25,7 +25,7 @@ export const allocateBlocks =
       for (const { sequence, newTokens } of step.rows) {
         if (preempted.has(sequence)) continue;
         const isNew = sequence.blocks.length === 0;
-        // Who comes behind one that found no room must not overtake it.
+        // A later sequence must not overtake one that found no room.
         let reservation = isNew && deferred.length > 0 ? undefined : kv.reserve(sequence, newTokens);
         while (reservation === undefined && !isNew) {
           const victim = victimOf(policy, running);

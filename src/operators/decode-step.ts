@@ -12,15 +12,15 @@ import { cutIntoRuns } from '../core/scheduling/cut-into-runs.ts';
 import { forwardRuns } from './forward-rows.ts';
 
 /**
- * The blocks of all rows are gathered as far as the longest one's, so that short rows cost as much as it does. A further
- * pass takes as long as gathering about so many tokens.
+ * In one pass, every row's blocks are gathered up to the length of the longest row, so that a short row costs as much as a
+ * long one. One pass more costs about as much as gathering this many tokens.
  */
 const RUN_COST_TOKENS = 4096;
 
 export interface DecodeStepOptions {
   /**
-   * The rectangle stays as it was when its batch began: a row whose text has ended is computed on, as padding, until
-   * the last one ends. What static batching does on most hardware, and what continuous batching saves. Default false.
+   * The batch keeps its number of rows: one whose text has ended is still computed, as padding, until the last one ends.
+   * That is what static batching costs on most hardware, and what continuous batching saves. Default false.
    */
   readonly keepsBatch?: boolean;
 }
@@ -49,7 +49,7 @@ export const decodeStep =
     });
   };
 
-/** Which slots of the pool the rows of a batch have, until the last of its sequences has ended. */
+/** The slots of the pool that a batch's rows have, until the last of its sequences has ended. */
 class KeptBatch {
   readonly #holders = new Map<BlockId, SequenceId>();
 
@@ -62,7 +62,7 @@ class KeptBatch {
     }
   }
 
-  /** The slots of its other rows. */
+  /** The slots of the batch's rows but for these. */
   without(rows: readonly PlannedRow[], { reservations }: Allocated): (readonly BlockId[])[] {
     const used = new Set(rows.map(({ sequence }) => reservations.get(sequence.id)?.blocks[0]));
     return [...this.#holders.keys()].filter((slot) => !used.has(slot)).map((slot) => [slot]);

@@ -23,7 +23,7 @@ export interface ForwardRuns {
   readonly logits: Map<SequenceId, Float32Array>;
 }
 
-/** One forward pass a run, one after the other; emits once, after the last. */
+/** One forward pass for each run, one after the other; emits once, after the last. */
 export function forwardRuns(
   { runs, padding, isFollowed, logits }: ForwardRuns,
   step: Allocated,
@@ -86,8 +86,9 @@ export const completes = ({ sequence, newTokens }: PlannedRow) =>
   sequence.computed + newTokens === sequence.tokens.length;
 
 /**
- * A row's tokens from here on. Over contiguous memory the kernel of one token rounds otherwise than that of many, so the
- * last token of a prompt that was left over takes the one before it along, which is computed again to the same bits.
+ * Where the tokens that a row computes begin. Over contiguous memory the kernel for one token rounds differently from the
+ * kernel for many. So where only the last token of a prompt is left over, the token before it is computed again beside
+ * it, to the same bits as before.
  */
 function start({ sequence: { computed }, kind, newTokens }: PlannedRow, layout: KvLayout): number {
   const isLeftOver = layout === 'contiguous' && kind === 'prefill' && newTokens === 1 && computed > 0;

@@ -3,7 +3,7 @@ import type { Allocated, Computed, SequenceId, Slot } from '../core/contracts/in
 import { cutIntoRuns } from '../core/scheduling/cut-into-runs.ts';
 import { forwardRuns } from './forward-rows.ts';
 
-/** A pass reads all weights, which takes about as long as computing so many more tokens in it. */
+/** One pass more reads all weights again, which takes about as long as computing this many tokens. */
 const RUN_COST_TOKENS = 16;
 
 const NOTHING_YET: Pick<Computed, 'drafts' | 'accepted' | 'logprobs'> = {

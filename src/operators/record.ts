@@ -3,8 +3,8 @@ import type { EngineContext, Observer, Planned, Sequence, Settled, StepStage, Ti
 import { type RecordLine, recordedRequest, recordedStep } from '../core/recording/lines.ts';
 
 /**
- * Writes what reaches the scheduler of one engine and what it decides, a line each, for `replay`. It only looks: who is
- * new in queue and batch has arrived, and who is gone without having finished was cancelled.
+ * Writes what reaches the scheduler of one engine and what it decides, a line each, for `replay`. It only observes: a
+ * sequence that is new in queue or batch has arrived, and one that is gone without having finished was cancelled.
  *
  *     schedule  record    …   meter   record
  *     --s-------s-------------m-------m------
@@ -27,7 +27,7 @@ export function record(write: (line: RecordLine) => void): Observer {
   const planned = ({ waiting, running }: EngineContext, { index, now, ended }: Planned) => {
     if (open) write({ type: 'step', ...open, rows: [], preempted: [], events: [] });
     open = { index, now };
-    // Who arrived at the same time and runs already stood before those who wait.
+    // Of sequences that arrived at the same time, those that run already stood before those that wait.
     const present = [...running, ...waiting];
     for (const sequence of [...known.keys()]) {
       if (ended.includes(sequence)) leave(sequence, 'abort', false);

@@ -12,10 +12,10 @@ import { isLate, masksReady } from '../core/grammar/masks-ready.ts';
 import { samplerOf } from '../core/sampling/sampler-of.ts';
 
 /**
- * Chooses the next token of each row that has logits, with the request's own parameters and seeded generator. Rows that
- * verify has decided keep its tokens. Where rows follow grammars, their masks are waited for, but not for long where
- * others are held up: they were begun when the token before was chosen, and so are mostly there. A row whose mask is not
- * is `late`, and one for which no token can be chosen is among the `failed`; its neighbours go on.
+ * Chooses the next token of each row that has logits, with the request's own parameters and seeded generator. Rows for
+ * which `verify` has chosen keep its tokens. Rows that follow a grammar need its mask, which was begun when the token before
+ * was chosen and so is mostly ready; `sample` waits for the others, but only shortly where that holds up other sequences.
+ * A row whose mask is not ready then is `late`; one for which no token can be chosen is `failed`. The other rows go on.
  *
  *     computed: --c--------
  *     sample(): --sampled--

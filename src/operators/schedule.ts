@@ -6,9 +6,9 @@ import { preempt } from '../core/scheduling/preempt.ts';
 import { sweep } from '../core/scheduling/sweep.ts';
 
 /**
- * Decides which sequences run in this step and how many new tokens each: sweeps out what was cancelled, takes the blocks
- * of those whose readers have been behind for too long, lets in those whose late masks have come, asks the policy for a
- * plan, and moves what it admits from `waiting` to `running`. The plan may be empty.
+ * Decides which sequences run in this step, and with how many new tokens each. Sweeps out what was cancelled, preempts
+ * sequences whose readers have been behind for too long, lets those continue whose late grammar masks have come, asks the
+ * policy for a plan, and moves what it admits from `waiting` to `running`. The plan may be empty.
  *
  *     ticks:            --t--------
  *     schedule(policy): --planned--
@@ -43,7 +43,7 @@ function letInWithMask(sequence: Sequence): void {
   if (sequence.awaitsMask && !isLate(sequence)) sequence.awaitsMask = false;
 }
 
-/** Who has been paused for too long, its blocks already back, and when the next one will have been. */
+/** Preempts the sequences that have been paused for too long; says when the next one will have been. */
 function takeFromStalled({ running, kv, options }: EngineContext, now: number) {
   const stalled: Sequence[] = [];
   let nextStallAt = Number.POSITIVE_INFINITY;

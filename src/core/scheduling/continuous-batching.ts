@@ -15,7 +15,7 @@ export interface ContinuousBatchingOptions {
 
 /**
  * Each step is planned anew (Orca, 2022; vLLM v1): a budget of tokens goes to the rows that decode, then to prompts that
- * are under way, then to new ones, in chunks. Who has finished is gone, and who has arrived joins at once.
+ * are under way, then to new ones, in chunks. Sequences leave when they finish and join when they arrive.
  */
 export function continuousBatching(given: ContinuousBatchingOptions = {}): Policy {
   const { policy = 'fcfs', longPrefillTokenThreshold = Number.POSITIVE_INFINITY } = given;

@@ -1,7 +1,7 @@
 /**
- * Cuts rows into runs so that what is computed costs least: a run costs `runCost`, and its rows times its widest one, for
- * all are padded to that. In descending order of size the best runs are neighbours, so that looking at every last cut
- * finds them.
+ * Cuts rows into the runs (forward passes) that cost least together. A run costs `runCost` plus the number of its rows
+ * times the size of its largest, to which all are padded. With rows in descending order of size, the best runs are
+ * stretches of neighbours, which dynamic programming over the last cut finds.
  */
 export function cutIntoRuns<T>(rows: readonly T[], sizeOf: (row: T) => number, runCost: number): (readonly T[])[] {
   const sizes = rows.map(sizeOf);
@@ -9,7 +9,7 @@ export function cutIntoRuns<T>(rows: readonly T[], sizeOf: (row: T) => number, r
   // No cut saves more than all the padding there is.
   if ((widest - narrowest) * (rows.length - 1) <= runCost) return [rows];
   const order = sizes.map((_, index) => index).sort((a, b) => sizes[b]! - sizes[a]!);
-  /** Of the first so many rows: the least cost, and where the last run of that begins. */
+  /** At index n, for the n largest rows: the least cost, and where the last run begins. */
   const costs = [0];
   const begins = [0];
   for (let end = 1; end <= rows.length; end++) {

@@ -10,8 +10,8 @@ export function compare(policy: QueuePolicy, a: Sequence, b: Sequence): number {
 }
 
 /**
- * Who gives its blocks back when memory is short: one whose reader is behind, else the one that would run last.
- * Undefined when none of them holds blocks.
+ * The sequence to preempt when memory is short: one whose reader is behind, else the last in order. Undefined when none
+ * of them holds blocks.
  */
 export function victimOf(policy: QueuePolicy, candidates: readonly Sequence[]): Sequence | undefined {
   let victim: Sequence | undefined;
@@ -22,7 +22,7 @@ export function victimOf(policy: QueuePolicy, candidates: readonly Sequence[]): 
   return victim;
 }
 
-/** Whether `a` gives way before `b`, of which `b` was admitted earlier. */
+/** Whether `a` is preempted before `b`, which was admitted earlier. */
 function yields(policy: QueuePolicy, a: Sequence, b: Sequence): boolean {
   const [aPaused, bPaused] = [a.phase === 'paused', b.phase === 'paused'];
   return aPaused === bPaused ? compare(policy, a, b) >= 0 : aPaused;

@@ -9,9 +9,9 @@ export interface SchedulerState {
   readonly running: readonly Sequence[];
   /** Nothing is kept between steps, so each step runs a sequence from its first token. */
   readonly recompute: boolean;
-  /** The kernel of one token rounds otherwise than that of many: what was decoded once must be decoded again. */
+  /** The kernels for one token and for many round differently: what was decoded must be decoded again, not prefilled. */
   readonly replaysDecodes: boolean;
-  /** Tokens of a sequence without blocks that it will find in memory. */
+  /** How many tokens of a sequence that has no blocks yet are in the cache. */
   readonly cachedTokens: (sequence: Sequence) => number;
   readonly options: EngineOptions;
 }
@@ -28,8 +28,8 @@ export interface Plan {
 export type Policy = (state: SchedulerState) => Plan;
 
 /**
- * May have a row: its reader wants more of it (a paused sequence keeps its place but gets no rows), and it need not wait
- * for a mask that was late, nor for the prompt that it shares.
+ * Whether the sequence may have a row: it is not paused (then it keeps its place but gets no rows), and waits neither for
+ * a late grammar mask nor for the prompt that it shares with its parent.
  */
 export const isReady = (sequence: Sequence): boolean =>
   isActive(sequence) && !sequence.awaitsMask && !awaitsParent(sequence);
@@ -39,7 +39,7 @@ const isActive = ({ phase }: Sequence): boolean => phase === 'running' || phase 
 const awaitsParent = ({ parent, computed }: Sequence): boolean =>
   parent !== undefined && computed === 0 && isActive(parent) && parent.computed < parent.promptLength;
 
-/** The row with which a sequence goes on: one decode token, or up to `limit` tokens of what is not computed yet. */
+/** The sequence's next row: one decode token, or a chunk of at most `limit` of the tokens that are not computed yet. */
 export function nextRow(sequence: Sequence, state: SchedulerState, limit: number): PlannedRow {
   const { recompute, replaysDecodes, cachedTokens } = state;
   const { tokens, promptLength, computed } = sequence;

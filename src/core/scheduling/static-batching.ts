@@ -8,7 +8,7 @@ export interface StaticBatchingOptions {
 }
 
 /**
- * A batch is put together, and runs until its last request ends; who arrives meanwhile waits for the next one (the
+ * A batch is put together, and runs until its last request ends; requests that arrive meanwhile wait for the next (the
  * batching of model servers before Orca, 2022). Prompts run whole, side by side.
  */
 export function staticBatching({ batchSize, maxWaitMs = 5 }: StaticBatchingOptions = {}): Policy {
