@@ -31,7 +31,7 @@ export { cutIntoRuns } from './core/scheduling/cut-into-runs.ts';
 export { type OneAtATimeOptions, oneAtATime } from './core/scheduling/one-at-a-time.ts';
 export type { Plan, Policy, SchedulerState } from './core/scheduling/policy.ts';
 export { type StaticBatchingOptions, staticBatching } from './core/scheduling/static-batching.ts';
-export { bestLength } from './core/speculation/draft-length.ts';
+export { bestLength } from './core/speculation/best-length.ts';
 export { type DraftModelOptions, draftModel } from './core/speculation/draft-model.ts';
 export { type PromptLookupOptions, promptLookup } from './core/speculation/prompt-lookup.ts';
 export { acceptOrReplace } from './core/speculation/rejection.ts';

@@ -1,4 +1,5 @@
 import type { Sequence } from '../contracts/index.ts';
+import { bestLength } from './best-length.ts';
 import { StepTimes } from './step-times.ts';
 
 /** Each round multiplies what the rounds before it count by this. */
@@ -45,9 +46,8 @@ interface LastStep {
 }
 
 /**
- * How many tokens to draft for each row: the k that gives most tokens for its time, 0 where none pays. With an acceptance
- * rate of a, the i-th drafted token is accepted with probability aⁱ, so a step gives 1 + a + … + aᵏ tokens (Leviathan et
- * al., 2023); how long it takes is measured from step to step.
+ * How many tokens to draft for each row: the {@link bestLength} for the acceptance rate that its drafts have had, and for
+ * the times that steps have taken; 0 where drafting does not pay.
  */
 export class DraftLengths {
   readonly #longest: number;
@@ -139,19 +139,4 @@ export class DraftLengths {
     }
     return state;
   }
-}
-
-/** The k from 0 to `longest` that gives most tokens for its time; `timeOf` a step that drafts k. */
-export function bestLength(acceptance: number, timeOf: (k: number) => number, longest: number): number {
-  let best = 0;
-  let most = 1 / timeOf(0);
-  let tokens = 1;
-  for (let k = 1; k <= longest; k++) {
-    tokens += acceptance ** k;
-    const perTime = tokens / timeOf(k);
-    if (perTime <= most) continue;
-    most = perTime;
-    best = k;
-  }
-  return best;
 }
