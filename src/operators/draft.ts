@@ -42,8 +42,9 @@ export const draft =
         .filter((row) => row.kind === 'decode' && completes(row) && row.sequence.grammar === undefined)
         .map(({ sequence }) => sequence);
       for (const [sequence, from, drafted] of before) {
-        // A text that has ended was cut, and says nothing of what was drafted behind its end.
-        if (sequence.phase === 'finished') continue;
+        // A text that has ended was cut, and says nothing of what was drafted behind its end; and where nothing has come
+        // since, as behind a cancel, the draft was not looked at.
+        if (sequence.phase === 'finished' || sequence.tokens.length === from) continue;
         const accepted = acceptedOf(drafted, sequence.tokens.slice(from));
         lengths.saw(sequence, Math.min(drafted.length, accepted + 1), accepted);
       }
