@@ -55,8 +55,14 @@ export function createLoop(
   const wake$ = new Subject<void>();
   /** Of the turn that runs; several where a stage gives several steps. */
   let plans: (readonly PlannedRow[])[] = [];
-  const remember: Observer = <T extends Tick>(_: EngineContext, stage: StepStage) =>
-    stage === 'schedule' ? tap<T>((step) => plans.push((step as unknown as Planned).rows)) : identity;
+  const remember: Observer = <T extends Tick>(_: EngineContext, stage: StepStage) => {
+    if (stage !== 'schedule' && stage !== 'allocate') return identity;
+    return tap<T>((step) => {
+      // Who finds no room loses nothing with the step.
+      if (stage === 'allocate') plans.pop();
+      plans.push((step as unknown as Planned).rows);
+    });
+  };
   const stages = compose({ ...recipe, observers: [remember, ...recipe.observers] }, context);
   let index = 0;
   let awake = false;
