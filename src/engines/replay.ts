@@ -69,9 +69,9 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
       if (stage !== 'decode') return;
       for (const happen of during.splice(0)) happen();
     });
-  const stages = compose(observe(recipe, meanwhile), context);
 
   try {
+    const stages = compose(observe(recipe, meanwhile), context);
     await Promise.all(context.owned);
     let steps = 0;
     for (const line of rest) {
