@@ -29,6 +29,7 @@ export const draft =
     const { propose, retain } = proposer(context);
     const lengths = new DraftLengths(k);
     const limit = contextLimit(context);
+    const { vocab } = context.model.config;
     /** The drafts of the step before, and where in the sequence they were to stand. */
     let before: readonly (readonly [Sequence, from: number, readonly TokenId[]])[] = [];
 
@@ -65,8 +66,11 @@ export const draft =
         const drafts = new Map<SequenceId, Draft>();
         for (const { sequence, count } of requests) {
           const found = proposed.get(sequence.id);
-          if (found === undefined || found.tokens.length === 0) continue;
-          drafts.set(sequence.id, { ...found, tokens: found.tokens.slice(0, count) });
+          const tokens = found?.tokens.slice(0, count) ?? [];
+          // What is no token would fail the pass of all rows.
+          const stray = tokens.findIndex((id) => !Number.isInteger(id) || id < 0 || id >= vocab);
+          if (stray >= 0) tokens.length = stray;
+          if (tokens.length > 0) drafts.set(sequence.id, { ...found, tokens });
         }
         const tokensOf = ({ id }: Sequence) => drafts.get(id)?.tokens ?? [];
         before = decoding.filter(({ id }) => drafts.has(id)).map((one) => [one, one.tokens.length, tokensOf(one)]);
