@@ -45,6 +45,7 @@ const SHAPES: Readonly<Record<RecordLine['type'], TSchema>> = {
   step: Type.Object({
     index: whole,
     now: time,
+    failed: Type.Optional(Type.Literal(true)),
     rows: Type.Array(Type.Tuple([text, text, whole])),
     preempted: texts,
     late: Type.Optional(texts),

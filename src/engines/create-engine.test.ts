@@ -1,11 +1,12 @@
-import { mergeMap, take, tap, timer, toArray } from 'rxjs';
+import { firstValueFrom, mergeMap, take, tap, timer, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { scriptedEngine } from '../../test/support/scripted-engine.ts';
-import { letters } from '../../test/support/toy-model.ts';
+import { scriptedEngine, scriptedRecipe } from '../../test/support/scripted-engine.ts';
+import { letters, toyModel } from '../../test/support/toy-model.ts';
 import { at, virtualEngine, word, words } from '../../test/support/virtual-engine.ts';
 import type { EngineStats } from '../core/contracts/index.ts';
 import { oneAtATime } from '../core/scheduling/one-at-a-time.ts';
 import { schedule } from '../operators/schedule.ts';
+import { createEngine } from './create-engine.ts';
 
 describe('an engine', () => {
   it('answers a request token by token, a step each', async () => {
@@ -115,6 +116,20 @@ describe('an engine', () => {
       code: 'RXLLM_OPTION_INVALID',
       param: 'maxNumBatchedTokens',
     });
+  });
+
+  it.each(['schedule', 'decode'] as const)('leaves no runner behind where its %s slot cannot be made', async (slot) => {
+    const { recipe, runtime } = scriptedRecipe(
+      {},
+      {
+        [slot]: () => {
+          throw new Error('faulty slot');
+        },
+      },
+    );
+    await expect(createEngine(recipe, toyModel)).rejects.toThrow('faulty slot');
+    const batch = { rows: 1, width: 1, ids: [[5]], positions: [0], blockTables: [[0]], logitsAt: [0] };
+    await expect(firstValueFrom(runtime.runners[0]!.forward(batch))).rejects.toThrow('disposed');
   });
 
   it('lets a reader take as much as it wants', async () => {

@@ -1,6 +1,7 @@
 import { filter, firstValueFrom, forkJoin, map, merge, Observable, take } from 'rxjs';
 import type {
   Engine,
+  EngineContext,
   EngineOptions,
   GenerateResult,
   Model,
@@ -13,6 +14,7 @@ import { engineContext } from './engine-context.ts';
 import { resolveOptions } from './options.ts';
 import { runBox } from './run-box.ts';
 import { runStages } from './run-stages.ts';
+import type { RunningEngine } from './running-engine.ts';
 
 /**
  * An engine from a recipe: allocator, graph, runner, and what drives them. Nothing runs until the first request arrives.
@@ -21,15 +23,7 @@ import { runStages } from './run-stages.ts';
 export async function createEngine(recipe: Recipe, model: Model, given: Partial<EngineOptions> = {}): Promise<Engine> {
   const options = resolveOptions(model, given);
   const context = await engineContext(recipe, model, options);
-  const { stream, stats$, watch, stop } =
-    recipe.kind === 'staged' ? runStages(recipe, context) : runBox(recipe, context);
-  try {
-    await Promise.all(context.owned);
-  } catch (error) {
-    await stop();
-    await disposeAll(context);
-    throw error;
-  }
+  const { stream, stats$, watch, stop } = await start(recipe, context);
 
   const result$ = (prompt: Prompt, maxNewTokens?: number, params: Partial<SamplingParams> = {}) =>
     stream({ prompt, params: maxNewTokens === undefined ? params : { ...params, maxTokens: maxNewTokens } }).pipe(
@@ -65,6 +59,20 @@ export async function createEngine(recipe: Recipe, model: Model, given: Partial<
       return closing;
     },
   };
+}
+
+/** Runs the recipe once what its slots have started is there; where it cannot, nothing of it is left. */
+async function start(recipe: Recipe, context: EngineContext): Promise<RunningEngine> {
+  let running: RunningEngine | undefined;
+  try {
+    running = recipe.kind === 'staged' ? runStages(recipe, context) : runBox(recipe, context);
+    await Promise.all(context.owned);
+    return running;
+  } catch (error) {
+    await running?.stop();
+    await disposeAll(context);
+    throw error;
+  }
 }
 
 /** Errors with the signal's reason, an `AbortError` unless its owner chose another. */

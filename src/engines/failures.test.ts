@@ -4,6 +4,7 @@ import { scriptedEngine } from '../../test/support/scripted-engine.ts';
 import { at, virtualEngine, words } from '../../test/support/virtual-engine.ts';
 import type { Computed, StagedRecipe } from '../core/contracts/index.ts';
 import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
+import { pagedBlocks } from '../core/memory/paged-blocks.ts';
 import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
 import { isReady, nextRow, type Policy } from '../core/scheduling/policy.ts';
 import { decodeStep } from '../operators/decode-step.ts';
@@ -56,6 +57,26 @@ describe('an engine where something fails', () => {
       ...['queued', 'queued', 'prefill 3/3', 'd', 'prefill 2/2', 'o'],
       ...['RXLLM_RUNTIME_FAILED', 'p', 'q', 'length:opq'],
     ]);
+  });
+
+  it('lets a request go on that found no room in the step that failed', async () => {
+    const { engine, scheduler, plans } = await virtualEngine(
+      { fail: (call) => (call === 3 ? new Error('no memory') : undefined) },
+      { schedule: schedule(continuousBatching()), kv: pagedBlocks({ blockSize: 2, blocks: 5 }) },
+      { maxNumSeqs: 2 },
+    );
+    const seen: string[] = [];
+    scheduler.run(() => {
+      for (const prompt of ['abc', 'mn']) {
+        words(engine.stream({ prompt, params: { maxTokens: 4 } })).subscribe({
+          next: (text) => seen.push(text),
+          error: (error: Error & { code: string }) => seen.push(error.code),
+        });
+      }
+    });
+    expect(plans[2]).toBe('s0:d1 !s1');
+    expect(seen.slice(-5)).toEqual(['RXLLM_RUNTIME_FAILED', 'prefill 2/2', 'q', 'r', 'length:opqr']);
+    expect(seen.filter((text) => text.startsWith('RXLLM'))).toHaveLength(1);
   });
 
   it('ends a request that had a row in the step that failed, though its reader is behind by then', async () => {

@@ -46,7 +46,14 @@ export function createLoop(
   /** Of the turn that runs; several where `schedule` gives several steps. */
   let plans: (readonly PlannedRow[])[] = [];
   const schedule = pipeSlots(recipe.schedule, () => tap(({ rows }) => plans.push(rows)));
-  const stages = compose({ ...recipe, schedule }, context);
+  // A sequence for which there is no room has no row any more, and loses nothing with the step.
+  const allocate = pipeSlots(recipe.allocate, () =>
+    tap(({ rows }) => {
+      plans.pop();
+      plans.push(rows);
+    }),
+  );
+  const stages = compose({ ...recipe, schedule, allocate }, context);
   let index = 0;
   let awake = false;
   let wakeAt = Number.POSITIVE_INFINITY;

@@ -60,9 +60,9 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
     tap<Computed>(() => {
       for (const happen of during.splice(0)) happen();
     });
-  const stages = compose({ ...recipe, decode: pipeSlots(recipe.decode, meanwhile) }, context);
 
   try {
+    const stages = compose({ ...recipe, decode: pipeSlots(recipe.decode, meanwhile) }, context);
     await Promise.all(context.owned);
     let steps = 0;
     for (const line of rest) {
@@ -88,7 +88,7 @@ export async function replay(recipe: StagedRecipe, model: Model, lines: readonly
           late.delete(line.id);
           break;
         case 'step': {
-          if (line.rows.length === 0 && line.events.length === 0 && line.preempted.length === 0) break;
+          if (line.failed) break;
           now = line.now;
           for (const id of line.late ?? []) late.add(id);
           // However long they take here: who is late is the recording's to say.

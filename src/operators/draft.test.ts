@@ -55,6 +55,20 @@ describe('draft', () => {
     expect(drafted(context, emptyStep({ rows }), proposer)).toEqual([['s1', letters('abc')]]);
   });
 
+  it('cuts a draft before what is no token', () => {
+    const context = operatorContext(testScheduler());
+    const rows = [32, -1, 1.5, Number.NaN].map(() => decodeRow(runningSequence(context, { output: 'd', computed: 3 })));
+    const stray = [32, -1, 1.5, Number.NaN];
+    const proposer = scriptedProposer(({ id }) => {
+      const row = Number(id.slice(1));
+      return row % 2 === 0 ? [stray[row]!, 5] : [5, stray[row]!, 5];
+    });
+    expect(drafted(context, emptyStep({ rows }), proposer)).toEqual([
+      ['s1', [5]],
+      ['s3', [5]],
+    ]);
+  });
+
   it('tells the proposer who is still there, in steps without rows too', () => {
     const context = operatorContext(testScheduler());
     const proposer = scriptedProposer((_, count) => letters('abc').slice(0, count));

@@ -29,12 +29,14 @@ export const draft =
     const { propose, retain } = proposer(context);
     const lengths = new DraftLengths(k);
     const limit = contextLimit(context);
+    const { vocab } = context.model.config;
     /** The drafts of the step before, and at which index of the sequence's tokens they begin. */
     let before: readonly (readonly [Sequence, from: number, readonly TokenId[]])[] = [];
     const learn = () => {
       for (const [sequence, from, drafted] of before) {
-        // A text that has ended was cut, which says nothing about what was drafted behind its end.
-        if (sequence.phase === 'finished') continue;
+        // A text that has ended was cut, which says nothing about what was drafted behind its end; and a draft behind which
+        // no token has come was never verified, as after a cancel.
+        if (sequence.phase === 'finished' || sequence.tokens.length === from) continue;
         const accepted = acceptedOf(drafted, sequence.tokens.slice(from));
         lengths.recordAccepted(sequence, Math.min(drafted.length, accepted + 1), accepted);
       }
@@ -67,8 +69,11 @@ export const draft =
         const drafts = new Map<SequenceId, Draft>();
         for (const { sequence, count } of requests) {
           const found = proposed.get(sequence.id);
-          if (found === undefined || found.tokens.length === 0) continue;
-          drafts.set(sequence.id, { ...found, tokens: found.tokens.slice(0, count) });
+          const tokens = found?.tokens.slice(0, count) ?? [];
+          // What is no token would fail the pass of all rows.
+          const stray = tokens.findIndex((id) => !Number.isInteger(id) || id < 0 || id >= vocab);
+          if (stray >= 0) tokens.length = stray;
+          if (tokens.length > 0) drafts.set(sequence.id, { ...found, tokens });
         }
         const tokensOf = ({ id }: Sequence) => drafts.get(id)?.tokens ?? [];
         before = decoding.filter(({ id }) => drafts.has(id)).map((one) => [one, one.tokens.length, tokensOf(one)]);

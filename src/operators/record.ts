@@ -11,8 +11,8 @@ import { type RecordLine, recordedRequest, recordedStep } from '../core/recordin
  *               arrive, …             step
  */
 export function record(write: (line: RecordLine) => void): Observer {
-  /** Everyone in queue and batch, with whether the reader was behind when last seen. */
-  const known = new Map<Sequence, boolean>();
+  /** Everyone in queue and batch, with since when the reader was behind when last seen. */
+  const known = new Map<Sequence, number | undefined>();
   /** Those whose mask was late when last seen. */
   const late = new Set<Sequence>();
   /** A step that was planned and has not settled: if the next one is planned first, it failed. */
@@ -25,7 +25,7 @@ export function record(write: (line: RecordLine) => void): Observer {
   };
 
   const planned = ({ waiting, running }: EngineContext, { index, now, ended }: Planned) => {
-    if (open) write({ type: 'step', ...open, rows: [], preempted: [], events: [] });
+    if (open) write({ type: 'step', ...open, failed: true, rows: [], preempted: [], events: [] });
     open = { index, now };
     // Of sequences that arrived at the same time, those that run already stood before those that wait.
     const present = [...running, ...waiting];
@@ -36,15 +36,17 @@ export function record(write: (line: RecordLine) => void): Observer {
     const arrived = present.filter((sequence) => !known.has(sequence));
     arrived.sort((a, b) => a.arrivedAt - b.arrivedAt);
     for (const sequence of arrived) {
-      known.set(sequence, false);
+      known.set(sequence, undefined);
       write({ type: 'arrive', request: recordedRequest(sequence) });
     }
-    for (const [sequence, wasPaused] of known) {
-      const paused = sequence.phase === 'paused';
-      if (paused === wasPaused) continue;
-      known.set(sequence, paused);
-      const { id, pausedAt = now } = sequence;
-      write(paused ? { type: 'pause', id, at: pausedAt } : { type: 'resume', id });
+    for (const [sequence, before] of known) {
+      const { id, phase, pausedAt = now } = sequence;
+      const since = phase === 'paused' ? pausedAt : undefined;
+      if (since === before) continue;
+      known.set(sequence, since);
+      // One that caught up in between and is behind again is so from then on.
+      if (before !== undefined) write({ type: 'resume', id });
+      if (since !== undefined) write({ type: 'pause', id, at: since });
     }
     for (const sequence of late) {
       if (sequence.awaitsMask) continue;

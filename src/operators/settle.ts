@@ -29,14 +29,17 @@ export const settle = (): Slot<Detokenized, Settled> => (context) =>
       if (step.failed.has(sequence.id)) sequence.phase = 'cancelled';
       const isLate = step.late.has(sequence.id);
       if (isLate) sequence.awaitsMask = true;
-      const ids = step.produced.get(sequence.id) ?? [];
+      const isCancelled = sequence.phase === 'cancelled';
+      // What was chosen for one that nobody reads any more is dropped, wherever in the step its cancel came.
+      const ids = isCancelled ? [] : (step.produced.get(sequence.id) ?? []);
       // Of a verified run all but the last token are computed, as its row's own token is: as many as stop has left of it.
       // The last token of a late row is left, to be computed again for its logits.
-      const advanced = step.accepted.has(sequence.id) ? ids.length : newTokens - (isLate ? 1 : 0);
+      const isVerified = step.accepted.has(sequence.id) && !isCancelled;
+      const advanced = isVerified ? ids.length : newTokens - (isLate ? 1 : 0);
       if (context.kv.pool.layout !== 'none') sequence.computed += advanced;
       sequence.tokens.push(...ids);
       context.kv.publish(sequence);
-      if (sequence.phase !== 'cancelled') events.set(sequence.id, eventsOf(row, step));
+      if (!isCancelled) events.set(sequence.id, eventsOf(row, step));
     }
     requeue(step.deferred, context);
     requeue(step.preempted, context);

@@ -156,3 +156,15 @@ describe('GPTQ', () => {
     );
   });
 });
+
+it.each([0, -3, 1.5, Number.NaN])('refuses blocks of %d columns', (blockSize) => {
+  const refused = expect.objectContaining({ code: 'RXLLM_OPTION_INVALID', param: 'blockSize' });
+  expect(() => gptqInputs(correlatedGram(16, 40, 1), 16, { blockSize })).toThrow(refused);
+});
+
+it('refuses inputs that are not numbers', () => {
+  const gram = correlatedGram(16, 40, 1);
+  gram[17] = Number.NaN;
+  const refused = expect.objectContaining({ code: 'RXLLM_MODEL_FILE_INVALID' });
+  expect(() => gptqInputs(gram, 16)).toThrow(refused);
+});

@@ -1,3 +1,4 @@
+import { RxllmError } from '../errors.ts';
 import { encode, fitGrid, type Grid } from './group-grid.ts';
 import { inverseFactor } from './inverse-factor.ts';
 import { emptyMatrix, groupsOf, type QuantizedMatrix } from './quantized-matrix.ts';
@@ -27,13 +28,24 @@ export interface GptqInputs {
   readonly blockSize: number;
 }
 
-/** `gram [columns, columns]`: the sum of x xᵀ over the calibration inputs; the Hessian, but for a factor that cancels. */
+/**
+ * `gram [columns, columns]`: the sum of x xᵀ over the calibration inputs; the Hessian, but for a factor that cancels.
+ * @throws RxllmError `RXLLM_OPTION_INVALID`, `RXLLM_MODEL_FILE_INVALID` where the inputs are not finite
+ */
 export function gptqInputs(
   gram: Float64Array,
   columns: number,
   { damping = 0.01, blockSize = 128, actOrder = false }: GptqOptions = {},
 ): GptqInputs {
+  if (!Number.isInteger(blockSize) || blockSize < 1) {
+    const message = `blockSize ${blockSize} is not a whole number of at least 1`;
+    throw new RxllmError('RXLLM_OPTION_INVALID', message, { param: 'blockSize' });
+  }
   const diagonal = Float64Array.from({ length: columns }, (_, i) => gram[i * columns + i]!);
+  if (!diagonal.every(Number.isFinite)) {
+    const message = 'the model computes NaN or infinity for the calibration text; copy it again from its source';
+    throw new RxllmError('RXLLM_MODEL_FILE_INVALID', message);
+  }
   const order = Int32Array.from({ length: columns }, (_, i) => i);
   if (actOrder) order.sort((a, b) => diagonal[b]! - diagonal[a]! || a - b);
   const dead = [...order].filter((input) => diagonal[input] === 0);

@@ -1,4 +1,5 @@
 import type { TokenId } from '../contracts/index.ts';
+import { RxllmError } from '../errors.ts';
 import type { ModelWeights } from '../graph/llama-graph.ts';
 import { expectedTensors } from '../model/weights.ts';
 import { type GptqOptions, gptq, gptqInputs } from './gptq.ts';
@@ -27,6 +28,16 @@ export interface QuantizeLayersOptions {
   readonly onMatrix?: () => void;
 }
 
+/**
+ * Inputs that are never seen count for nothing: without a text all weights would become 0.
+ * @throws RxllmError `RXLLM_OPTION_INVALID`
+ */
+export function checkCalibration(method: QuantMethod): void {
+  if (method.name !== 'gptq' || (method.windows.length > 0 && method.windows.every(({ length }) => length > 0))) return;
+  const message = 'windows: gptq needs a calibration text, and none of its windows may be empty';
+  throw new RxllmError('RXLLM_OPTION_INVALID', message, { param: 'windows' });
+}
+
 /** The linear layers of one decoder layer, by the names of their modules. */
 export function linearModules(model: Pick<ModelWeights, 'config'>, layer: number): string[] {
   return [...expectedTensors(model.config)]
@@ -37,6 +48,7 @@ export function linearModules(model: Pick<ModelWeights, 'config'>, layer: number
 /**
  * Layer by layer, in order: GPTQ's inputs of a layer are those that the layers before it give once they are quantized, so
  * that each also makes up for the ones before. Only one layer's matrices are in memory at a time.
+ * @throws RxllmError `RXLLM_MODEL_FILE_INVALID` for weights that are not finite
  */
 export async function* quantizeLayers(
   model: ModelWeights,
@@ -58,6 +70,10 @@ export async function* quantizeLayers(
   }
 }
 
+/** Of float16, in which scales are stored. */
+const LARGEST = 65504;
+const isSmall = (weight: number) => Math.abs(weight) <= LARGEST;
+
 async function* quantizeLayer(
   model: ModelWeights,
   layer: number,
@@ -68,7 +84,12 @@ async function* quantizeLayer(
   const weightsOf = (module: string) => {
     const location = model.weights.get(`${module}.weight`)!;
     const [rows, columns] = location.shape as [number, number];
-    return { rows, columns, weights: readFloats(model.directory, location) };
+    const weights = readFloats(model.directory, location);
+    if (!weights.every(isSmall)) {
+      const message = `${location.file}: ${module} has a weight that is NaN or above ${LARGEST}, which cannot be quantized`;
+      throw new RxllmError('RXLLM_MODEL_FILE_INVALID', message);
+    }
+    return { rows, columns, weights };
   };
   if (method.name === 'rtn') {
     for (const module of linearModules(model, layer)) {

@@ -138,3 +138,25 @@ it('leaves a folder alone that is not its own, and a model that is quantized alr
   const again = writeCheckpoint(await loadConfigAndWeights(done), folder(), { scheme, method: { name: 'rtn' } });
   await expect(again).rejects.toThrow('the model is quantized already (gptq, 4 bits)');
 });
+
+it.each<QuantMethod>([{ name: 'rtn' }, gptq])('refuses weights that are not numbers: $name', async (method) => {
+  const copy = folder();
+  cpSync(model.directory, copy, { recursive: true });
+  const { file, offset } = model.weights.get('model.layers.0.mlp.down_proj.weight')!;
+  const bytes = readFileSync(join(copy, file));
+  writeFileSync(join(copy, file), bytes.fill(0xff, offset, offset + 4));
+  const written = writeCheckpoint(await loadConfigAndWeights(copy), folder(), { scheme, method });
+  await expect(written).rejects.toMatchObject({
+    code: 'RXLLM_MODEL_FILE_INVALID',
+    message: expect.stringMatching(
+      /model\.layers\.0\.mlp\.down_proj has a weight that is NaN|NaN or infinity for the calibration text/,
+    ),
+  });
+});
+
+it.each([[[]], [[[1, 2], []]]])('refuses gptq without a calibration text, and touches nothing: %j', async (none) => {
+  const out = folder();
+  const written = writeCheckpoint(model, out, { scheme, method: { name: 'gptq', options: {}, windows: none } });
+  await expect(written).rejects.toMatchObject({ code: 'RXLLM_OPTION_INVALID', param: 'windows' });
+  expect(readdirSync(out)).toEqual([]);
+});

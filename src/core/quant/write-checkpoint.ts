@@ -9,7 +9,7 @@ import { type TensorToWrite, writeSafetensors } from '../model/write-safetensors
 import { readPacked } from './checkpoint-matrix.ts';
 import { toHalf } from './half.ts';
 import { packGptq } from './packed-tensors.ts';
-import { linearModules, type Matrices, type QuantMethod, quantizeLayers } from './quantize-layers.ts';
+import { checkCalibration, linearModules, type Matrices, type QuantMethod, quantizeLayers } from './quantize-layers.ts';
 import type { QuantizedMatrix } from './quantized-matrix.ts';
 import { readBytes } from './read-tensor.ts';
 import { runSettings } from './run-settings.ts';
@@ -34,6 +34,7 @@ type Source = Pick<Model, 'directory' | 'config' | 'weights'>;
  */
 export async function writeCheckpoint(model: Source, out: string, options: CheckpointOptions): Promise<void> {
   checkModel(model, options.scheme);
+  checkCalibration(options.method);
   const run = await beginRun(out, await runSettings(model, options.scheme, options.method));
   try {
     await writeFiles(model, out, run, options);

@@ -33,8 +33,9 @@ export type RecordLine =
   | { readonly type: 'mask'; readonly id: SequenceId }
   | ({ readonly type: 'step'; readonly index: number; readonly now: number } & RecordedStep);
 
-/** A step that failed has neither rows nor events. */
 export interface RecordedStep {
+  /** It ended with an error: it has neither rows nor events. */
+  readonly failed?: true;
   readonly rows: readonly (readonly [SequenceId, PlannedRow['kind'], number])[];
   readonly preempted: readonly SequenceId[];
   /** Absent: none. */

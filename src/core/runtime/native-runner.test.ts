@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { firstValueFrom } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { argmax, batchOf, forward, greedy, logitsRows, type Row, someBlocks } from '../../../test/support/greedy.ts';
@@ -6,6 +9,7 @@ import type { ForwardBatch, KvLayout, KvPool, ModelRunner } from '../contracts/i
 import { llama } from '../graph/llama-graph.ts';
 import { loadConfigAndWeights } from '../model/load-model.ts';
 import { native } from './native-runner.ts';
+import { ortCApi } from './ort-c-api.ts';
 import { stock } from './stock-runner.ts';
 
 const model = await loadConfigAndWeights(modelDirectory('storyteller-draft'));
@@ -216,4 +220,18 @@ describe('cancelling, errors and disposal', () => {
     ]);
     await disposed.dispose();
   });
+});
+
+it('gives its session back though the reader of its profile throws', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rxllm-profile-'));
+  const onEnd = () => {
+    throw new Error('no reader');
+  };
+  const before = ortCApi().live.sessions;
+  const profiling = { prefix: join(folder, 'ops'), onRun: () => {}, onEnd };
+  const runner = await native({ threads: 1, profiling })(llama()(model, 'paged'), model, testPool('paged'));
+  expect(ortCApi().live.sessions).toBe(before + 1);
+  await expect(runner.dispose()).rejects.toThrow('no reader');
+  expect(ortCApi().live.sessions).toBe(before);
+  rmSync(folder, { recursive: true });
 });

@@ -122,9 +122,12 @@ class NativeRunner implements ModelRunner {
       this.shapes.clear();
       for (const tensors of this.cacheTensors.values()) for (const tensor of tensors) this.api.releaseTensor(tensor);
       this.cacheTensors.clear();
-      this.profiling?.onEnd(this.api.endProfiling(this.session));
-      this.api.releaseSession(this.session);
-      this.parts = [];
+      try {
+        this.profiling?.onEnd(this.api.endProfiling(this.session));
+      } finally {
+        this.api.releaseSession(this.session);
+        this.parts = [];
+      }
     });
   }
 
