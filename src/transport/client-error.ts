@@ -7,14 +7,25 @@ import { HttpError, toErrorReply } from './errors.ts';
  * other errors, and closes the connection.
  */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  refuse(socket, toHttpError(error));
+}
+
+/** The same for a handshake that makes no WebSocket, whose problem ws tells. */
+export function answerHandshakeError({ message }: Error, socket: Socket): void {
+  // RFC 6455, 4.4: the version that is understood.
+  refuse(socket, new HttpError(400, 'RXLLM_INVALID_REQUEST', `${message}.`), 'Sec-WebSocket-Version: 13');
+}
+
+function refuse(socket: Socket, error: HttpError, ...headers: readonly string[]): void {
   if (socket.writable && !replyHasBegun(socket)) {
-    const { status, body } = toErrorReply(toHttpError(error));
+    const { status, body } = toErrorReply(error);
     const json = JSON.stringify(body);
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(json)}`,
       'Connection: close',
+      ...headers,
     ];
     socket.write(`${head.join('\r\n')}\r\n\r\n${json}`);
   }

@@ -1,4 +1,5 @@
 import type { Tool, ToolCallFormat } from '../core/contracts/index.ts';
+import { isNestedTooDeep, MAX_NESTING } from '../core/grammar/nesting.ts';
 import { invalidField } from './errors.ts';
 import type { ToolFields } from './schemas.ts';
 
@@ -9,7 +10,7 @@ export interface ToolUse {
   readonly format?: ToolCallFormat;
 }
 
-/** @throws RxllmError `RXLLM_INVALID_REQUEST` for a choice that the tools do not offer */
+/** @throws RxllmError `RXLLM_INVALID_REQUEST` for a choice that the tools do not offer, and for parameters that lie too deep */
 export function toToolUse({
   tools: wireTools,
   tool_choice: choice = 'auto',
@@ -28,6 +29,10 @@ export function toToolUse({
       ...(strict !== undefined && { strict }),
     };
   });
+  const deep = tools.findIndex(({ parameters }) => isNestedTooDeep(parameters));
+  if (deep !== -1) {
+    throw invalidField(`tools[${deep}].function.parameters`, `they are nested more than ${MAX_NESTING} deep`);
+  }
   const names = tools.map(({ name }) => name);
   const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
   if (twice !== -1) throw invalidField(`tools[${twice}].function.name`, `there are two tools "${names[twice]}"`);

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { fakeEngine, say } from '../../test/support/fake-engine.ts';
+import type { ToolFields } from './schemas.ts';
 import { buildServer } from './server.ts';
+import { toToolUse } from './tool-use.ts';
 
 const tool = (name: string, parameters?: object) => ({
   type: 'function',
@@ -73,6 +75,14 @@ describe('what the engine is asked', () => {
 });
 
 describe('what is refused', () => {
+  it.each([1_000, 50_000])('parameters whose parts lie in each other %i deep', (depth) => {
+    const deep = JSON.parse(`${'{"items":'.repeat(depth)}{}${'}'.repeat(depth)}`);
+    const tools = [tool('time'), tool('weather', deep)] as NonNullable<ToolFields['tools']>;
+    expect(() => toToolUse({ tools })).toThrow(
+      expect.objectContaining({ code: 'RXLLM_INVALID_REQUEST', param: 'tools[1].function.parameters' }),
+    );
+  });
+
   it.each([
     [{ tools: [] }, 'tools', 'must NOT have fewer than 1 items'],
     [{ tools: [{ type: 'web_search' }] }, 'tools[0].function', 'this field is required'],

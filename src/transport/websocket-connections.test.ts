@@ -33,6 +33,32 @@ describe('a connection', () => {
     expect(engine.requests).toHaveLength(1);
   });
 
+  it.each([
+    ['Sec-WebSocket-Version: 12', 'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='],
+    ['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: short'],
+  ])('with a wrong handshake (%s, %s) is refused in the shape of all errors', async (...headers) => {
+    const { address } = await serveSockets(() => say(['ok']));
+    const { hostname, port } = new URL(address);
+    const socket = connect(Number(port), hostname);
+    afterwards(() => socket.destroy());
+    let received = '';
+    socket.on('data', (data) => {
+      received += data;
+    });
+    const fixed = ['GET /v1/stream HTTP/1.1', `Host: ${hostname}`, 'Connection: Upgrade', 'Upgrade: websocket'];
+    socket.write([...fixed, ...headers, '\r\n'].join('\r\n'));
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(received).toMatch(/^HTTP\/1.1 400 /);
+    expect(received).toContain('Sec-WebSocket-Version: 13');
+    expect(JSON.parse(received.split('\r\n\r\n')[1]!)).toMatchObject({
+      error: {
+        type: 'invalid_request_error',
+        code: 'RXLLM_INVALID_REQUEST',
+        message: expect.stringMatching(/^Missing or invalid/),
+      },
+    });
+  });
+
   it('needs the API key', async () => {
     const { open } = await serveSockets(() => say(['ok']), { apiKeys: ['secret'] });
     await expect(open()).rejects.toThrow('401');

@@ -6,6 +6,7 @@ import { filter, fromEvent, takeUntil } from 'rxjs';
 import type { WebSocket } from 'ws';
 import { chooseProtocol } from './authentication.ts';
 import { boundedSender, type SendLimits } from './bounded-sender.ts';
+import { answerHandshakeError } from './client-error.ts';
 import { checkMessage, parseFrame } from './client-message.ts';
 import type { EngineSource } from './engine-source.ts';
 import { HttpError, logFault, toErrorReply } from './errors.ts';
@@ -73,6 +74,7 @@ export function addWebSockets(app: FastifyInstance, { maxMessage }: Pick<WebSock
       });
     },
   });
+  app.after(() => app.websocketServer.on('wsClientError', answerHandshakeError));
 }
 
 /** `/v1/stream`: many token streams on one socket, in JSON messages; `client-message.ts` and `server-message.ts` have them. */

@@ -2,6 +2,7 @@ import type { JsonSchema, ResponseFormat, Tool, ToolCallForm } from '../contract
 import { RxllmError } from '../errors.ts';
 import { countedRepeats } from './counted-repeats.ts';
 import { toSchemaText } from './json-schema.ts';
+import { isNestedTooDeep, MAX_NESTING } from './nesting.ts';
 import { repeats } from './repeats.ts';
 import { refuseHalfCharacters } from './well-formed.ts';
 
@@ -38,6 +39,10 @@ const ANY_OBJECT: JsonSource = { type: 'json', schema: '{"type":"object"}', open
  * @throws RxllmError `RXLLM_GRAMMAR_TOO_LARGE`, `RXLLM_GRAMMAR_INVALID`
  */
 export function grammarSource(format: ResponseFormat | undefined, form: ToolCallForm): GrammarSource | undefined {
+  if (isNestedTooDeep(format)) {
+    const message = `responseFormat: its objects and arrays lie in each other more than ${MAX_NESTING} deep; make it flatter.`;
+    throw new RxllmError('RXLLM_GRAMMAR_TOO_LARGE', message, { param: 'responseFormat' });
+  }
   const source = format && sourceOf(format, form);
   if (source === undefined) return undefined;
   refuseHalfCharacters(format);

@@ -13,6 +13,7 @@ const { port, vocabulary }: ThreadData = workerData;
 const said: string[] = [];
 console.error = (line: unknown) => void said.push(String(line));
 console.warn = console.error;
+console.log = console.error;
 
 const xgrammar = loadXGrammar();
 const tokenizer = await xgrammar.TokenizerInfo.createTokenizerInfo(

@@ -47,6 +47,18 @@ describe('masks', () => {
     matcher.dispose();
   });
 
+  it('what XGrammar warns of goes nowhere', async () => {
+    const written = [vi.spyOn(process.stdout, 'write'), vi.spyOn(process.stderr, 'write')];
+    const matcher = await matcherOf(grammars, { type: 'regex', pattern: 'a|^b' });
+    await allowed(matcher);
+    matcher.dispose();
+    // What a thread writes arrives by itself, and may be behind its masks.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const lines = written.flatMap(({ mock }) => mock.calls.map(([chunk]) => String(chunk)));
+    for (const spy of written) spy.mockRestore();
+    expect(lines.filter((line) => line.includes('WARNING'))).toEqual([]);
+  });
+
   it('never allow special tokens, nor ids without one', async () => {
     const matcher = await matcherOf(grammars, { type: 'regex', pattern: '.*' });
     const ids = await allowed(matcher);

@@ -33,6 +33,10 @@ describe('what cannot be enforced', () => {
       '"maxLength" at #/properties/a/items cannot be enforced beside "pattern"',
     ],
     [{ type: 'string', format: 'email', maxLength: 3 }, 'beside "format"'],
+    [
+      { type: 'string', format: 'idn-email' },
+      '"format" at #/properties/a/items cannot be enforced where it is none of',
+    ],
     [{ $ref: '#/$defs/a', minimum: 5, type: 'integer' }, 'beside "$ref"'],
     [
       { type: 'object', anyOf: [{ required: ['a'] }] },

@@ -10,6 +10,7 @@ interface Keywords {
   readonly required?: unknown;
   readonly allOf?: unknown;
   readonly $ref?: unknown;
+  readonly format?: unknown;
 }
 
 /** What XGrammar passes over. */
@@ -29,6 +30,10 @@ const ALONE = ['$ref', 'allOf', 'anyOf', 'oneOf'];
 const ASSERTIONS = ['type', 'enum', 'const', 'properties', 'required', ...ALONE, ...Object.values(OF_TYPE).flat()];
 /** Of these, the first that is there counts. */
 const TEXT_RULES = [['pattern'], ['format'], ['minLength', 'maxLength']];
+const FORMATS = [
+  ...['email', 'date', 'time', 'date-time', 'duration', 'ipv4', 'ipv6', 'hostname', 'uuid'],
+  ...['uri', 'uri-reference', 'uri-template', 'json-pointer', 'relative-json-pointer'],
+];
 
 /**
  * The JSON text of a schema as XGrammar reads it, which puts the names of properties into its grammar as they are, and
@@ -95,6 +100,8 @@ function refuseUnenforced(schema: Keywords, path: string): void {
   }
   const [first, second] = TEXT_RULES.flatMap((names) => names.filter(has).slice(0, 1));
   if (second !== undefined) refuse(second, `beside "${first}"`);
+  if (has('format') && !FORMATS.includes(String(schema.format)))
+    refuse('format', `where it is none of ${FORMATS.join(', ')}`);
 
   const listed = ['enum', 'const'].find(has);
   const unread = [...OF_TYPE.string, ...OF_TYPE.integer].find(has);
