@@ -29,14 +29,14 @@ export { createSampler, type Sample, type Sampler, type SamplerOptions } from '.
 export { type ContinuousBatchingOptions, continuousBatching } from './core/scheduling/continuous-batching.ts';
 export { cutIntoRuns } from './core/scheduling/cut-into-runs.ts';
 export { type OneAtATimeOptions, oneAtATime } from './core/scheduling/one-at-a-time.ts';
-export type { Plan, Policy, SchedulerState } from './core/scheduling/policy.ts';
+export { isReady, nextRow, type Plan, type Policy, type SchedulerState } from './core/scheduling/policy.ts';
 export { type StaticBatchingOptions, staticBatching } from './core/scheduling/static-batching.ts';
 export { bestLength } from './core/speculation/best-length.ts';
 export { type DraftModelOptions, draftModel } from './core/speculation/draft-model.ts';
 export { type PromptLookupOptions, promptLookup } from './core/speculation/prompt-lookup.ts';
 export { acceptOrReplace } from './core/speculation/rejection.ts';
 export { type SelfDraftOptions, selfDraft } from './core/speculation/self-draft.ts';
-export { EMBEDDED_MODEL } from './embedded-model.ts';
+export { EMBEDDED_DRAFT, EMBEDDED_MODEL } from './embedded-model.ts';
 export * from './engines/index.ts';
 export { resolveOptions } from './engines/options.ts';
 export * from './operators/index.ts';

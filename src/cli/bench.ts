@@ -17,7 +17,11 @@ export function addBench(program: Command): void {
         .default([DEFAULT_ENGINE], DEFAULT_ENGINE),
     )
     .addOption(modelOption())
-    .option('--runs <number>', `default: 20; of a load 1, or ${MIN_PAIRS} when engines are compared`, integer(1))
+    .option(
+      '--runs <number>',
+      `default: 20; of a load 1; at least ${MIN_PAIRS}, the default, when engines are compared`,
+      integer(1),
+    )
     .option('--warmup <number>', 'requests before that are not counted', integer(0), 3)
     .option('--max-tokens <number>', 'tokens to generate at most', integer(1), 64)
     .option('--seed <number>', 'of random prompts, lengths, arrivals', integer(Number.MIN_SAFE_INTEGER), 0)

@@ -8,17 +8,21 @@ import { CliError } from './report-error.ts';
 
 const CHAPTERS = new URL('../../chapters/', import.meta.url);
 
-/** `rxllm chapter N [STEP]`: runs a chapter's numbered files one after the other, or those of one step. */
+/** `rxllm chapter N [STEP]`: runs a chapter's numbered files one after the other, or those of some steps. */
 export function addChapter(program: Command): void {
   program
     .command('chapter')
-    .description("run a chapter's files, or those of one step, from a checkout; other options go to the files")
+    .description(
+      "run a chapter's files, or those of some steps, from a checkout; --quick (smaller sizes), --prompt and --model go to the files",
+    )
     .argument('<number>', 'the chapter', integer(1))
     .argument('[step...]', 'the beginning of a file name: 0, 06, 06-benchmark-online')
     .allowUnknownOption()
     .action(async (chapter: number, rest: readonly string[]) => {
-      const [step, options] = rest[0]?.startsWith('-') === false ? [rest[0], rest.slice(1)] : ['', rest];
-      for (const path of chapterFiles(chapter, step)) {
+      const first = rest.findIndex((word) => word.startsWith('-'));
+      const steps = first < 0 ? rest : rest.slice(0, first);
+      const options = rest.slice(steps.length);
+      for (const path of (steps.length > 0 ? steps : ['']).flatMap((step) => chapterFiles(chapter, step))) {
         process.stdout.write(`── chapters/${path}\n`);
         const file = fileURLToPath(new URL(path, CHAPTERS));
         const child = spawn(process.execPath, ['--import', 'tsx', file, ...options], { stdio: 'inherit' });

@@ -22,7 +22,7 @@ export function addPerplexity(program: Command): void {
   program
     .command('perplexity')
     .description('the perplexity of a text, in consecutive windows')
-    .requiredOption('--file <text>', 'the text, in UTF-8')
+    .requiredOption('--file <text>', 'the text, in UTF-8 (required)')
     .addOption(modelOption())
     .option('--window <tokens>', 'tokens that are scored together', integer(2), 512)
     .option('--json', 'print one line of JSON, and nothing else, on stdout', false)

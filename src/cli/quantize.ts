@@ -34,7 +34,7 @@ export function addQuantize(program: Command): void {
     .description(
       'write a model with 4-bit or 8-bit weights, as a Hugging Face folder; an interrupted run can be repeated',
     )
-    .requiredOption('--out <dir>', 'a new folder, or that of an interrupted run', notEmpty)
+    .requiredOption('--out <dir>', 'a new folder, or that of an interrupted run (required)', notEmpty)
     .addOption(modelOption())
     .option(
       '--method <name>',
@@ -42,10 +42,15 @@ export function addQuantize(program: Command): void {
       oneOf('rtn', 'gptq'),
       'gptq',
     )
-    .option('--bits <number>', 'bits a weight', oneOf(...BITS.map(String)), '4')
-    .option('--group-size <number>', 'weights that share a scale', oneOf(...GROUP_SIZES.map(String), 'channel'), '32')
+    .option('--bits <number>', 'bits a weight: 4 or 8', oneOf(...BITS.map(String)), '4')
+    .option(
+      '--group-size <number>',
+      'weights that share a scale: 16, 32, 64, 128 or channel, a whole row',
+      oneOf(...GROUP_SIZES.map(String), 'channel'),
+      '32',
+    )
     .option('--asymmetric', 'give each group a zero point of its own', false)
-    .option('--calibration <file>', 'a text for gptq, like those that the model is to write')
+    .option('--calibration <file>', 'a text like those that the model is to write (required for gptq)')
     .option('--act-order', 'gptq: begin with the inputs that are largest', false)
     .option('--damping <share>', "gptq: of the Hessian's mean diagonal, added to it", number(0, 1), 0.01)
     .action((options: QuantizeOptions, command: Command) => {

@@ -1,12 +1,9 @@
-import { fileURLToPath } from 'node:url';
 import { type DraftModelOptions, draftModel } from '../core/speculation/draft-model.ts';
+import { EMBEDDED_DRAFT } from '../embedded-model.ts';
 import { draft } from '../operators/draft.ts';
 import { verify } from '../operators/verify.ts';
 import { prefixCaching } from './prefix-caching.ts';
 import { pipeSlots, swap } from './swap.ts';
-
-/** The embedded draft model; the path is the same from `src/engines` and from `dist/engines`. */
-const EMBEDDED_DRAFT = fileURLToPath(new URL('../../models/storyteller-draft', import.meta.url));
 
 /** The engine, drafted for by another model. */
 export const speculativeWith = (directory = EMBEDDED_DRAFT, options: DraftModelOptions = {}) =>
