@@ -32,20 +32,33 @@ export function readFloats(directory: string, location: WeightLocation): Float32
     case 'F32':
       return new Float32Array(buffer);
     case 'F16':
-      return Float32Array.from(new Uint16Array(buffer), (half) => halves()[half]!);
-    case 'BF16': {
-      const words = Uint32Array.from(new Uint16Array(buffer), (bits) => bits << 16);
-      return new Float32Array(words.buffer);
-    }
+      return fromHalves(new Uint16Array(buffer));
+    case 'BF16':
+      return fromBfloats(new Uint16Array(buffer));
     case 'I32':
       throw new RxllmError('RXLLM_MODEL_FILE_INVALID', `${location.file}: a tensor of floats has dtype I32`);
   }
 }
 
+// Loops: `from` with a function takes ten times as long.
+function fromHalves(halves: Uint16Array): Float32Array {
+  const floats = new Float32Array(halves.length);
+  const values = allHalves();
+  for (let i = 0; i < halves.length; i++) floats[i] = values[halves[i]!]!;
+  return floats;
+}
+
+/** A bfloat16 is the upper half of a float32. */
+function fromBfloats(bfloats: Uint16Array): Float32Array {
+  const words = new Uint32Array(bfloats.length);
+  for (let i = 0; i < bfloats.length; i++) words[i] = bfloats[i]! << 16;
+  return new Float32Array(words.buffer);
+}
+
 let table: Float32Array | undefined;
 
 /** All float16 numbers: looking one up is far faster than computing it. */
-function halves(): Float32Array {
+function allHalves(): Float32Array {
   table ??= Float32Array.from({ length: 0x10000 }, (_, half) => fromHalf(half));
   return table;
 }
