@@ -42,7 +42,8 @@ describe.each(['storyteller-draft', 'storyteller-12m'])('%s', async (name) => {
     LAYOUTS.map((layout) => ({ runtime, layout })),
   );
   it.each(combinations)('$runtime, $layout: the reference greedy ids', async ({ runtime, layout }) => {
-    await expectGoldens(runtime, layout, goldens, 64);
+    // The stock runner copies a contiguous cache whole at each step.
+    await expectGoldens(runtime, layout, goldens, runtime === 'stock' && layout === 'contiguous' ? 16 : 64);
   });
 
   // Each pass runs the whole sequence again: short prompts and few tokens, to stay quick.
