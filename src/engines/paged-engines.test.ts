@@ -87,12 +87,15 @@ describe('forked requests', () => {
     }
   });
 
-  it('with another prompt are refused', async () => {
+  it.each([
+    { prompt: 'abd' },
+    { prompt: 'abc', cacheSalt: 'mine' },
+  ])('with another prompt or another salt are refused: %j', async (fork) => {
     const { engine, scheduler } = await engineOf(pagedBlocks({ blockSize: 4, blocks: 20 }));
     const errors: unknown[] = [];
     scheduler.run(() => {
       engine.stream({ id: 'x', prompt: 'abc', params: { maxTokens: 2 } }).subscribe();
-      engine.stream({ prompt: 'abd', forkOf: 'x' }).subscribe({ error: (error) => errors.push(error) });
+      engine.stream({ ...fork, forkOf: 'x' }).subscribe({ error: (error) => errors.push(error) });
     });
     expect(errors).toEqual([expect.objectContaining({ code: 'RXLLM_INVALID_REQUEST', param: 'forkOf' })]);
   });
@@ -201,7 +204,9 @@ describe.each(['paged', 'cached'] as const)('%s, whatever arrives', (kind) => {
       scheduler.run(() => {
         arrivals.forEach(({ at: frame, prefix, suffix, maxTokens, fork, salt, cancelAfter }, i) => {
           timer(frame, scheduler).subscribe(() => {
-            const forkOf = arrivals.findIndex((other) => other.prefix === prefix && other.suffix === suffix);
+            const forkOf = arrivals.findIndex(
+              (other) => other.prefix === prefix && other.suffix === suffix && other.salt === salt,
+            );
             const subscription = engine
               .stream({
                 id: `${i}`,

@@ -68,10 +68,13 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
     const { forkOf } = sequence.request;
     const parent = forkOf === undefined ? undefined : routes.get(forkOf)?.sequence;
     if (parent === undefined || kv.pool.layout !== 'paged') return;
-    if (sequence.tokens.length !== parent.promptLength || sequence.tokens.some((id, i) => id !== parent.tokens[i])) {
-      throw new RxllmError('RXLLM_INVALID_REQUEST', `forkOf: the request "${forkOf}" has another prompt.`, {
-        param: 'forkOf',
-      });
+    const isSame =
+      sequence.request.cacheSalt === parent.request.cacheSalt &&
+      sequence.tokens.length === parent.promptLength &&
+      sequence.tokens.every((id, i) => id === parent.tokens[i]);
+    if (!isSame) {
+      const message = `forkOf: the request "${forkOf}" has another prompt or another cacheSalt.`;
+      throw new RxllmError('RXLLM_INVALID_REQUEST', message, { param: 'forkOf' });
     }
     sequence.parent = parent;
   };

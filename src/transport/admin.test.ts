@@ -7,11 +7,12 @@ import { buildServer, type ServerOptions } from './server.ts';
 function adminServer(options: Partial<ServerOptions> = {}) {
   let current: Engine = { ...fakeEngine(() => say(['a'])), name: 'one' };
   const swap = async (name: string) => {
+    if (name === 'lacking') throw new RxllmError('RXLLM_MODEL_FILE_MISSING', 'model.onnx is missing from /models/m.');
     if (name === 'broken') throw new RxllmError('RXLLM_RUNTIME_UNAVAILABLE', 'It cannot start here.');
     current = { ...current, name };
     return current;
   };
-  const admin = { names: ['one', 'two', 'broken'], swap };
+  const admin = { names: ['one', 'two', 'broken', 'lacking'], swap };
   return buildServer({ engine: () => current }, { admin, ...options });
 }
 
@@ -20,15 +21,16 @@ const put = (engine: unknown, more: object = {}) =>
 
 it('tells which engine serves, and swaps it', async () => {
   const app = adminServer();
-  const engines = ['one', 'two', 'broken'];
+  const engines = ['one', 'two', 'broken', 'lacking'];
   expect((await app.inject('/admin/engine')).json()).toEqual({ engine: 'one', runtime: 'scripted', engines });
   const reply = await app.inject(put('two'));
   expect([reply.statusCode, reply.json()]).toEqual([200, { engine: 'two', runtime: 'scripted', engines }]);
 });
 
 it.each([
-  ['warp', 400, 'RXLLM_ENGINE_UNKNOWN', /no engine "warp"; there is one, two, broken/],
+  ['warp', 400, 'RXLLM_ENGINE_UNKNOWN', /no engine "warp"; there is one, two, broken, lacking/],
   [7, 400, null, /engine/],
+  ['lacking', 409, 'RXLLM_MODEL_FILE_MISSING', /^The engine "lacking" cannot serve this model, so "one" goes on/],
   ['broken', 500, 'RXLLM_RUNTIME_UNAVAILABLE', /server failed/],
 ])('answers %s with %i and leaves the old one serving', async (engine, status, code, message) => {
   const app = adminServer();

@@ -15,7 +15,7 @@ export interface GrammarLimits {
   readonly compileMs: number;
 }
 
-export const GRAMMAR_LIMITS: GrammarLimits = { capacity: 16, maxWaiting: 256, maxCompiling: 2, compileMs: 10_000 };
+export const GRAMMAR_LIMITS: GrammarLimits = { capacity: 16, maxWaiting: 64, maxCompiling: 2, compileMs: 10_000 };
 
 interface Entry {
   readonly thread: GrammarThread;

@@ -115,6 +115,6 @@ function isSizes(value: unknown): value is number[] {
 }
 
 function invalid(file: string, problem: string): RxllmError {
-  const message = `${file}: ${problem}. Copy the file again from the model's source.`;
+  const message = `${file}: ${problem}. Copy the file again from the model's source, or write it anew if it is your own.`;
   return new RxllmError('RXLLM_MODEL_FILE_INVALID', message);
 }
