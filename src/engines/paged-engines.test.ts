@@ -87,18 +87,18 @@ describe('forked requests', () => {
     }
   });
 
-  it.each([
-    { prompt: 'abd' },
-    { prompt: 'abc', cacheSalt: 'mine' },
-  ])('with another prompt or another salt are refused: %j', async (fork) => {
-    const { engine, scheduler } = await engineOf(pagedBlocks({ blockSize: 4, blocks: 20 }));
-    const errors: unknown[] = [];
-    scheduler.run(() => {
-      engine.stream({ id: 'x', prompt: 'abc', params: { maxTokens: 2 } }).subscribe();
-      engine.stream({ ...fork, forkOf: 'x' }).subscribe({ error: (error) => errors.push(error) });
-    });
-    expect(errors).toEqual([expect.objectContaining({ code: 'RXLLM_INVALID_REQUEST', param: 'forkOf' })]);
-  });
+  it.each([{ prompt: 'abd' }, { prompt: 'abc', cacheSalt: 'mine' }])(
+    'with another prompt or another salt are refused: %j',
+    async (fork) => {
+      const { engine, scheduler } = await engineOf(pagedBlocks({ blockSize: 4, blocks: 20 }));
+      const errors: unknown[] = [];
+      scheduler.run(() => {
+        engine.stream({ id: 'x', prompt: 'abc', params: { maxTokens: 2 } }).subscribe();
+        engine.stream({ ...fork, forkOf: 'x' }).subscribe({ error: (error) => errors.push(error) });
+      });
+      expect(errors).toEqual([expect.objectContaining({ code: 'RXLLM_INVALID_REQUEST', param: 'forkOf' })]);
+    },
+  );
 });
 
 describe('prefix caching', () => {
