@@ -58,6 +58,15 @@ describe('what cannot be enforced', () => {
     expect(JSON.parse(toSchemaText(wrong, false))).toEqual(wrong);
   });
 
+  it.each([-1, 1.5, '3', null])('a count of %j is refused', (maxLength) => {
+    expect(() => toSchemaText(inside({ type: 'string', maxLength }), false)).toThrow(
+      expect.objectContaining({
+        code: 'RXLLM_GRAMMAR_INVALID',
+        message: expect.stringContaining('"maxLength" at #/properties/a/items must be a whole number of at least 0'),
+      }),
+    );
+  });
+
   it('bounds of integers are, as ranges', () => {
     const schema = { type: 'array', items: { type: ['integer', 'null'], minimum: 0, maximum: 12, title: 'a' } };
     expect(JSON.parse(toSchemaText(schema, true))).toEqual({

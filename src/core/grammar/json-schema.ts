@@ -28,6 +28,8 @@ const OF_TYPE = {
 /** Beside one of these it sees nothing else. */
 const ALONE = ['$ref', 'allOf', 'anyOf', 'oneOf'];
 const ASSERTIONS = ['type', 'enum', 'const', 'properties', 'required', ...ALONE, ...Object.values(OF_TYPE).flat()];
+/** Bounds that count something. */
+const COUNTS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'];
 /** Of these, the first that is there counts. */
 const TEXT_RULES = [['pattern'], ['format'], ['minLength', 'maxLength']];
 const FORMATS = [
@@ -38,7 +40,8 @@ const FORMATS = [
 /**
  * The JSON text of a schema as XGrammar reads it, which puts the names of properties into its grammar as they are, and
  * widens the bounds of integers, which are therefore split.
- * @throws RxllmError `RXLLM_GRAMMAR_INVALID` where `strict`, for the first keyword that it would not enforce
+ * @throws RxllmError `RXLLM_GRAMMAR_INVALID` for a count that is none, and where `strict`, for the first keyword that it
+ * would not enforce
  */
 export function toSchemaText(schema: JsonSchema, strict: boolean): string {
   return JSON.stringify(rewrite(schema, '#', strict ? refuseUnenforced : () => {}));
@@ -46,6 +49,7 @@ export function toSchemaText(schema: JsonSchema, strict: boolean): string {
 
 function rewrite(schema: unknown, path: string, check: (schema: Keywords, path: string) => void): unknown {
   if (!isObject(schema)) return schema;
+  checkCounts(schema, path);
   check(schema, path);
   const inside = (value: unknown, name: string) => rewrite(value, `${path}/${name}`, check);
   const each = (value: unknown, name: string, nameOf = (key: string) => key) =>
@@ -83,6 +87,15 @@ function rewrite(schema: unknown, path: string, check: (schema: Keywords, path: 
 
 /** As it stands in JSON, and that as it stands in a grammar. */
 const escaped = (name: string): string => [1, 2].reduce((text) => JSON.stringify(text).slice(1, -1), name);
+
+function checkCounts(schema: Keywords, path: string): void {
+  const wrong = COUNTS.find((name) => schema[name] !== undefined && !isCount(schema[name]));
+  if (wrong === undefined) return;
+  const message = `responseFormat: "${wrong}" at ${path} must be a whole number of at least 0.`;
+  throw new RxllmError('RXLLM_GRAMMAR_INVALID', message, { param: 'responseFormat' });
+}
+
+const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
 
 function refuseUnenforced(schema: Keywords, path: string): void {
   const has = (name: string) => schema[name] !== undefined && schema[name] !== false;
