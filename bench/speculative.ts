@@ -1,6 +1,7 @@
 /**
  * Plain decoding and speculation in turn, by kind of text, greedy and one request at a time:
- * `npx tsx bench/speculative.ts [--pairs 7] [--tokens 128] [--kinds chat,prose]`.
+ * `npx tsx bench/speculative.ts [--pairs 7] [--tokens 128] [--kinds chat,prose] [--int4]`. With `--int4` the target's weights
+ * have four bits.
  */
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -9,6 +10,7 @@ import {
   draft,
   draftModel,
   type Engine,
+  int4,
   loadModel,
   type ProposerSlot,
   pipeSlots,
@@ -26,6 +28,7 @@ const { values } = parseArgs({
   options: {
     pairs: { type: 'string', default: '7' },
     tokens: { type: 'string', default: '128' },
+    int4: { type: 'boolean', default: false },
     kinds: { type: 'string', default: 'chat,prose,long context,repeating' },
   },
 });
@@ -43,7 +46,11 @@ const recipes = [
 
 const model = await loadModel('models/storyteller-12m');
 const engines: Engine[] = [];
-for (const recipe of recipes) engines.push(await createEngine(recipe, model));
+for (const recipe of recipes) {
+  const { name } = recipe;
+  const weights = values.int4 ? swap(recipe, { name: `${name}, int4`, model: int4.model, exact: false }) : recipe;
+  engines.push(await createEngine(weights, model));
+}
 
 /** Tokens/s while tokens come: prefill is the same for all. */
 async function speed(engine: Engine, { prompts, ignoreEos = false }: PromptKind) {
