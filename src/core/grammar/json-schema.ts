@@ -1,17 +1,7 @@
 import type { JsonSchema } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
 import { integerRanges } from './integer-range.ts';
-
-/** Those that are looked at by name. */
-interface Keywords {
-  readonly [keyword: string]: unknown;
-  readonly type?: unknown;
-  readonly properties?: unknown;
-  readonly required?: unknown;
-  readonly allOf?: unknown;
-  readonly $ref?: unknown;
-  readonly format?: unknown;
-}
+import { ALONE, BOUNDS, type Keywords } from './keywords.ts';
 
 /** What XGrammar passes over. */
 const IGNORED = [
@@ -21,12 +11,10 @@ const IGNORED = [
 /** What is not kept where `type` does not say this: of the bounds of numbers only those of integers are. */
 const OF_TYPE = {
   string: ['minLength', 'maxLength', 'pattern', 'format'],
-  integer: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
+  integer: BOUNDS,
   array: ['items', 'prefixItems', 'minItems', 'maxItems'],
   object: ['patternProperties', 'minProperties', 'maxProperties'],
 } as const satisfies Record<string, readonly string[]>;
-/** Beside one of these it sees nothing else. */
-const ALONE = ['$ref', 'allOf', 'anyOf', 'oneOf'];
 const ASSERTIONS = ['type', 'enum', 'const', 'properties', 'required', ...ALONE, ...Object.values(OF_TYPE).flat()];
 /** Bounds that count something. */
 const COUNTS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'];

@@ -1,0 +1,16 @@
+/** A schema that is an object; those of its keywords that are looked at by name. */
+export interface Keywords {
+  readonly [keyword: string]: unknown;
+  readonly type?: unknown;
+  readonly properties?: unknown;
+  readonly required?: unknown;
+  readonly allOf?: unknown;
+  readonly $ref?: unknown;
+  readonly format?: unknown;
+}
+
+/** Of numbers. */
+export const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
+
+/** Beside one of these XGrammar sees nothing else. */
+export const ALONE = ['$ref', 'allOf', 'anyOf', 'oneOf'];
