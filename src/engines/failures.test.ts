@@ -1,14 +1,22 @@
-import { BehaviorSubject, concatMap, EMPTY, ignoreElements, map, of, repeat, tap, timer } from 'rxjs';
+import { BehaviorSubject, concatMap, EMPTY, ignoreElements, map, type Observable, of, repeat, tap, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { scriptedEngine } from '../../test/support/scripted-engine.ts';
 import { at, virtualEngine, words } from '../../test/support/virtual-engine.ts';
-import type { Computed, StagedRecipe } from '../core/contracts/index.ts';
+import type { Computed, StagedRecipe, TokenEvent } from '../core/contracts/index.ts';
 import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
 import { pagedBlocks } from '../core/memory/paged-blocks.ts';
 import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
 import { isReady, nextRow, type Policy } from '../core/scheduling/policy.ts';
 import { decodeStep } from '../operators/decode-step.ts';
 import { schedule } from '../operators/schedule.ts';
+
+/** What its reader hears: the words of its events, and of an error the code, if it has one. */
+function listen(events: Observable<TokenEvent>, seen: string[]): void {
+  words(events).subscribe({
+    next: (text) => seen.push(text),
+    error: (error: Error & { code?: string }) => seen.push(error.code ?? error.message),
+  });
+}
 
 describe('an engine where something fails', () => {
   it('ends a request with its error when a pass fails, and serves the next', async () => {
@@ -18,10 +26,7 @@ describe('an engine where something fails', () => {
     const seen: string[] = [];
     scheduler.run(() => {
       for (const prompt of ['abc', 'mn']) {
-        words(engine.stream({ prompt, params: { maxTokens: 4 } })).subscribe({
-          next: (text) => seen.push(text),
-          error: (error: Error & { code: string }) => seen.push(error.code),
-        });
+        listen(engine.stream({ prompt, params: { maxTokens: 4 } }), seen);
       }
     });
     expect(seen).toEqual([
@@ -47,10 +52,7 @@ describe('an engine where something fails', () => {
     const seen: string[] = [];
     scheduler.run(() => {
       for (const prompt of ['abc', 'mn']) {
-        words(engine.stream({ prompt, params: { maxTokens: 3 } })).subscribe({
-          next: (text) => seen.push(text),
-          error: (error: Error & { code: string }) => seen.push(error.code),
-        });
+        listen(engine.stream({ prompt, params: { maxTokens: 3 } }), seen);
       }
     });
     expect(seen).toEqual([
@@ -68,10 +70,7 @@ describe('an engine where something fails', () => {
     const seen: string[] = [];
     scheduler.run(() => {
       for (const prompt of ['abc', 'mn']) {
-        words(engine.stream({ prompt, params: { maxTokens: 4 } })).subscribe({
-          next: (text) => seen.push(text),
-          error: (error: Error & { code: string }) => seen.push(error.code),
-        });
+        listen(engine.stream({ prompt, params: { maxTokens: 4 } }), seen);
       }
     });
     expect(plans[2]).toBe('s0:d1 !s1');
@@ -88,10 +87,7 @@ describe('an engine where something fails', () => {
     const demand$ = new BehaviorSubject(true);
     const seen: string[] = [];
     scheduler.run(() => {
-      words(engine.stream({ prompt: 'abc', demand$ })).subscribe({
-        next: (text) => seen.push(text),
-        error: (error: Error) => seen.push(error.message),
-      });
+      listen(engine.stream({ prompt: 'abc', demand$ }), seen);
       timer(3, scheduler).subscribe(() => demand$.next(false));
     });
     expect(seen).toEqual(['queued', 'faulty meter']);
@@ -104,11 +100,11 @@ describe('an engine where something fails', () => {
     });
     const seen: string[] = [];
     scheduler.run(() => {
-      const request = words(engine.stream({ id: 'x', prompt: 'abc', params: { maxTokens: 1 } }));
+      const request = engine.stream({ id: 'x', prompt: 'abc', params: { maxTokens: 1 } });
       const first = request.subscribe();
       timer(3, scheduler).subscribe(() => {
         first.unsubscribe();
-        request.subscribe({ next: (text) => seen.push(text), error: (error: Error) => seen.push(error.message) });
+        listen(request, seen);
       });
     });
     expect(seen).toEqual(['queued', 'prefill 3/3', 'd', 'length:d']);
@@ -124,14 +120,11 @@ describe('an engine where something fails', () => {
     const seen: string[] = [];
     scheduler.run(() => {
       for (const prompt of ['abc', 'x']) {
-        words(engine.stream({ prompt, params: { maxTokens: 1 } })).subscribe({
-          next: (text) => seen.push(text),
-          error: (error: Error) => seen.push(error.message),
-        });
+        listen(engine.stream({ prompt, params: { maxTokens: 1 } }), seen);
       }
       timer(10, scheduler).subscribe(() => {
         throws = false;
-        words(engine.stream({ prompt: 'mn', params: { maxTokens: 1 } })).subscribe((text) => seen.push(text));
+        listen(engine.stream({ prompt: 'mn', params: { maxTokens: 1 } }), seen);
       });
     });
     // The first had finished inside the step: it hears of that, for it is out of the batch; so had the second in the next.
@@ -195,10 +188,7 @@ describe('an engine where something fails', () => {
         [0, 'm'],
         [50, 'x'],
       ] as const) {
-        at(frame, words(engine.stream({ prompt })), scheduler).subscribe({
-          next: (text) => seen.push(text),
-          error: (error: Error) => seen.push(error.message),
-        });
+        listen(at(frame, engine.stream({ prompt }), scheduler), seen);
       }
       timer(100, scheduler).subscribe(() => seen.push(`${turns} turns`));
     });
@@ -218,7 +208,7 @@ describe('an engine where something fails', () => {
           }),
         )
         .subscribe({ error: (error: Error) => seen.push(error.message) });
-      words(engine.stream({ prompt: 'mn', params: { maxTokens: 1 } })).subscribe((text) => seen.push(text));
+      listen(engine.stream({ prompt: 'mn', params: { maxTokens: 1 } }), seen);
     });
     expect(seen).toEqual(['queued', 'reader', 'prefill 2/2', 'o', 'length:o']);
   });
