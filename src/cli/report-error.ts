@@ -13,7 +13,6 @@ const OPTIONS: Readonly<Record<string, string>> = {
   damping: '--damping',
   calibration: '--calibration',
   actOrder: '--act-order',
-  kernel: '--quantize',
   out: '--out',
   engine: '--engine',
   draftModel: '--draft-model',
