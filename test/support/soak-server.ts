@@ -71,7 +71,10 @@ await runServer({
   stop$: fromEvent(process, 'SIGTERM'),
   print: (line) => {
     const address = /curl -N (http:\/\/[\d.:]+)/.exec(line)?.[1];
-    if (address !== undefined) process.send?.({ address });
+    if (address === undefined) return;
+    // What the start took is not the load's.
+    report();
+    process.send?.({ address });
   },
   warn: console.error,
 });
