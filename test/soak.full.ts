@@ -32,7 +32,7 @@ it(
     const idle = { running: 0, waiting: 0, paused: 0, blocksUsed: 0 };
     await vi.waitFor(async () => expect((await server.report()).stats).toMatchObject(idle), 10_000);
     expect(await server.terminate()).toMatchObject({ code: 0, left: { sessions: 0, bindings: 0, tensors: 0 } });
-    expect(riseOverLastHalf(report.resident)).toBeLessThan(MOST_RISE);
+    expect(riseOverLastHalf(report.held)).toBeLessThan(MOST_RISE);
     expect(report.delay.p99).toBeLessThan(MOST_DELAY_MS);
   },
   (SECONDS + 200) * 1000,

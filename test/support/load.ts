@@ -46,7 +46,7 @@ export function loadTest({ seconds, isMeasured }: { readonly seconds: number; re
       expect(await clients.exited).toBe(0);
 
       if (!isMeasured) return;
-      expect(riseOverLastHalf(report.resident)).toBeLessThan(MOST_RISE);
+      expect(riseOverLastHalf(report.held)).toBeLessThan(MOST_RISE);
       expect(report.delay.p99).toBeLessThan(MOST_DELAY_MS);
     },
     (seconds + 120) * 1000,

@@ -3,7 +3,7 @@
  * where it listens, how it fares whenever it is asked, and what it has left behind; SIGTERM ends it as it ends
  * `rxllm serve`.
  */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { constants, monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
 import { fromEvent } from 'rxjs';
 import { runServer } from '../../src/cli/run-server.ts';
 import type { EngineOptions, EngineStats, KvAllocator, StagedRecipe } from '../../src/core/contracts/index.ts';
@@ -27,12 +27,19 @@ export interface SoakReport {
   readonly delay: { readonly p50: number; readonly p99: number; readonly max: number };
   /** Bytes, a sample a second, since the report before. */
   readonly resident: readonly number[];
+  /**
+   * The same without V8's garbage and the room it keeps for more, which comes and goes with each full collection: what
+   * lives on after the last one, and all memory that is not V8's heap. A leak raises it.
+   */
+  readonly held: readonly number[];
   readonly stats: EngineStats | undefined;
 }
 
 const { engine: name, options, blocks, graceMs } = JSON.parse(process.argv[2]!) as SoakServerOptions;
 const delay = monitorEventLoopDelay({ resolution: 1 });
 let resident: number[] = [];
+let held: number[] = [];
+let alive: number | undefined;
 let stats: EngineStats | undefined;
 let kv: KvAllocator | undefined;
 
@@ -52,13 +59,24 @@ async function start() {
 function report(): SoakReport {
   if (stats?.running === 0) kv?.checkInvariants();
   const ms = (percent: number) => delay.percentile(percent) / 1e6;
-  const now = { delay: { p50: ms(50), p99: ms(99), max: delay.max / 1e6 }, resident, stats };
+  const now = { delay: { p50: ms(50), p99: ms(99), max: delay.max / 1e6 }, resident, held, stats };
   resident = [];
+  held = [];
   delay.reset();
   return now;
 }
 
-setInterval(() => resident.push(process.memoryUsage().rss), 1000).unref();
+const collections = new PerformanceObserver((list) => {
+  const isFull = (entry: object) =>
+    (entry as { detail: { kind: number } }).detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR;
+  if (list.getEntries().some(isFull)) alive = process.memoryUsage().heapUsed;
+});
+collections.observe({ entryTypes: ['gc'] });
+setInterval(() => {
+  const { rss, heapTotal, heapUsed } = process.memoryUsage();
+  resident.push(rss);
+  held.push(rss - heapTotal + (alive ?? heapUsed));
+}, 1000).unref();
 delay.enable();
 process.on('message', () => process.send?.(report()));
 process.channel?.unref();

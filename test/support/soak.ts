@@ -54,7 +54,7 @@ export async function soakServer(options: SoakServerOptions): Promise<SoakServer
   };
 }
 
-/** By how much resident memory has risen over the last half of the samples, as a share: its last quarter against the one before. */
+/** By how much memory has risen over the last half of the samples, as a share: its last quarter against the one before. */
 export function riseOverLastHalf(samples: readonly number[]): number {
   const quarter = Math.floor(samples.length / 4);
   const median = (of: readonly number[]) => of.toSorted((a, b) => a - b)[of.length >> 1]!;
@@ -62,12 +62,14 @@ export function riseOverLastHalf(samples: readonly number[]): number {
 }
 
 /** The figures in a line, for the log of a long run. */
-export function described({ delay, resident }: SoakReport): string {
+export function described({ delay, resident, held }: SoakReport): string {
   const [p50, p99, max] = [delay.p50, delay.p99, delay.max].map((ms) => ms.toFixed(1));
-  const mebibytes = (at: number) => Math.round((resident.at(at) ?? 0) / 2 ** 20);
-  const rise = (100 * riseOverLastHalf(resident)).toFixed(2);
+  const mebibytes = (of: readonly number[]) => {
+    const [half, end] = [of[of.length >> 1]!, of.at(-1)!].map((bytes) => Math.round(bytes / 2 ** 20));
+    return `${half} MiB at half time, ${end} at the end, rise of the last quarter ${(100 * riseOverLastHalf(of)).toFixed(2)}%`;
+  };
   return (
-    `event-loop delay p50 ${p50}, p99 ${p99}, max ${max} ms; resident ${mebibytes(resident.length >> 1)} MiB at half ` +
-    `time, ${mebibytes(-1)} at the end, rise of the last quarter ${rise}%`
+    `event-loop delay p50 ${p50}, p99 ${p99}, max ${max} ms; resident ${mebibytes(resident)}; ` +
+    `without garbage ${mebibytes(held)}`
   );
 }
