@@ -8,6 +8,8 @@ const WINDOW_MS = 1000;
 /** What the engine holds and does, a value a step. */
 export function toStats({ waiting, running, kv }: EngineContext): OperatorFunction<Settled, EngineStats> {
   const recent: { readonly at: number; readonly prompt: number; readonly output: number }[] = [];
+  /** Where the window begins in `recent`: to shift a long array is to move all of it. */
+  let first = 0;
   // Kept, not summed anew: a small model takes hundreds of steps a second.
   const sum = { prompt: 0, output: 0 };
   const drafts = new DraftCounts();
@@ -16,10 +18,14 @@ export function toStats({ waiting, running, kv }: EngineContext): OperatorFuncti
     recent.push({ at: step.now, prompt, output });
     sum.prompt += prompt;
     sum.output += output;
-    while (recent.length > 1 && recent[0]!.at <= step.now - WINDOW_MS) {
-      const past = recent.shift()!;
+    while (recent[first]!.at <= step.now - WINDOW_MS) {
+      const past = recent[first++]!;
       sum.prompt -= past.prompt;
       sum.output -= past.output;
+    }
+    if (2 * first > recent.length) {
+      recent.splice(0, first);
+      first = 0;
     }
     for (const [, proposed, accepted] of verified(step)) drafts.add(proposed, accepted);
     const specDecode = drafts.metrics();
