@@ -9,6 +9,7 @@ import type {
   TokenEvent,
 } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
+import { failStep } from '../core/scheduling/fail-step.ts';
 import { pause, resume } from '../core/scheduling/pause.ts';
 import { withdraw } from '../core/scheduling/withdraw.ts';
 import { finished } from '../operators/settle.ts';
@@ -26,10 +27,7 @@ export interface Requests {
   stream(request: GenerateRequest): Observable<TokenEvent>;
   /** Hands a settled step's events, and the errors of single sequences, to their readers. */
   deliver(step: Settled): void;
-  /**
-   * A step failed: who had a row in it ends with the error. Where nobody had, everybody in the batch whose reader is not
-   * behind does, or, where nobody is in it, what waits and cannot be admitted. Returns whether anything ended.
-   */
+  /** A step failed: who ends with it, as {@link failStep} says, hears the error. Returns whether anything ended. */
   fail(error: unknown, planned: readonly Sequence[]): boolean;
   /** Refuses what comes from now on, and ends with `abort` what is under way. */
   close(): void;
@@ -37,7 +35,7 @@ export interface Requests {
 
 /** Routes between readers and sequences. `wake` tells the loop that there may be something to plan. */
 export function createRequests(recipe: StagedRecipe, context: EngineContext, wake: () => void): Requests {
-  const { options, waiting, running, kv } = context;
+  const { options, waiting, kv } = context;
   const tokenize = recipe.tokenize(context);
   const routes = new Map<SequenceId, Route>();
   let closed = false;
@@ -122,19 +120,6 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
     route.reader.error(error);
   };
 
-  /** Out of the queue or the batch, if it is still there. */
-  const drop = (sequence: Sequence, error: unknown) => {
-    for (const place of [waiting, running]) {
-      const at = place.indexOf(sequence);
-      if (at < 0) continue;
-      place.splice(at, 1);
-      kv.free(sequence);
-    }
-    sequence.phase = 'finished';
-    // After a cancel its id may be another's by now.
-    if (routes.get(sequence.id)?.sequence === sequence) sendError(sequence.id, error);
-  };
-
   const stream = (request: GenerateRequest) =>
     new Observable<TokenEvent>((reader) => {
       refuseIfClosed();
@@ -185,16 +170,10 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       // The events of those that had left were lost with the step.
       const left = [...routes.values()].filter(({ sequence }) => sequence.phase === 'finished');
       for (const { sequence } of left) send(sequence.id, [finished(sequence)]);
-      // Who is back in the queue has lost nothing.
-      const ran = planned.filter((sequence) => !waiting.includes(sequence));
-      for (const sequence of ran) drop(sequence, error);
-      if (left.length > 0 || ran.length > 0) return true;
-      const isActive = ({ phase, finish, awaitsMask }: Sequence) =>
-        (phase !== 'paused' && !awaitsMask) || finish !== undefined;
-      const batch = running.filter(isActive);
-      const stuck = batch.length > 0 ? batch : waiting.filter(({ phase }) => phase === 'waiting');
-      for (const sequence of stuck) drop(sequence, error);
-      return stuck.length > 0;
+      const failed = failStep(planned, left.length > 0, context);
+      // After a cancel its id may be another's by now.
+      for (const sequence of failed) if (routes.get(sequence.id)?.sequence === sequence) sendError(sequence.id, error);
+      return left.length > 0 || failed.length > 0;
     },
     close: () => {
       closed = true;

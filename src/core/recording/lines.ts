@@ -5,6 +5,7 @@ import type {
   Sequence,
   SequenceId,
   Settled,
+  StepStage,
   TokenEvent,
   TokenId,
 } from '../contracts/index.ts';
@@ -34,8 +35,8 @@ export type RecordLine =
   | ({ readonly type: 'step'; readonly index: number; readonly now: number } & RecordedStep);
 
 export interface RecordedStep {
-  /** It ended with an error: it has neither rows nor events. */
-  readonly failed?: true;
+  /** The stage in which it ended with an error: it has neither rows nor events. */
+  readonly failed?: StepStage;
   readonly rows: readonly (readonly [SequenceId, PlannedRow['kind'], number])[];
   readonly preempted: readonly SequenceId[];
   /** Absent: none. */

@@ -1,0 +1,39 @@
+import type { EngineContext, Sequence } from '../contracts/index.ts';
+
+/**
+ * Takes out who ends with the error of a step, from queue and batch, and gives their blocks back: those `planned` to run
+ * in it. Where nobody was, nor has `hasEnded` with it, all in the batch whose reader is not behind; where nobody is in it
+ * either, what waits and cannot be admitted. To plan the same again would fail again. Returns them.
+ */
+export function failStep(
+  planned: readonly Sequence[],
+  hasEnded: boolean,
+  context: Pick<EngineContext, 'waiting' | 'running' | 'kv'>,
+): readonly Sequence[] {
+  // Who is back in the queue has lost nothing.
+  const ran = planned.filter((sequence) => !context.waiting.includes(sequence));
+  const out = ran.length > 0 || hasEnded ? ran : stuck(context);
+  for (const sequence of out) takeOut(sequence, context);
+  return out;
+}
+
+function stuck({ waiting, running }: Pick<EngineContext, 'waiting' | 'running'>): readonly Sequence[] {
+  const batch = running.filter(isActive);
+  return batch.length > 0 ? batch : waiting.filter(({ phase }) => phase === 'waiting');
+}
+
+const isActive = ({ phase, finish, awaitsMask }: Sequence): boolean =>
+  (phase !== 'paused' && !awaitsMask) || finish !== undefined;
+
+function takeOut(
+  sequence: Sequence,
+  { waiting, running, kv }: Pick<EngineContext, 'waiting' | 'running' | 'kv'>,
+): void {
+  for (const place of [waiting, running]) {
+    const at = place.indexOf(sequence);
+    if (at < 0) continue;
+    place.splice(at, 1);
+    kv.free(sequence);
+  }
+  sequence.phase = 'finished';
+}
