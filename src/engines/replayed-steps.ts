@@ -28,7 +28,7 @@ export interface ReplayedSteps {
 export function replayedSteps(recipe: StagedRecipe, context: EngineContext): ReplayedSteps {
   let during: (() => void)[] = [];
   let failsIn: StepStage | undefined;
-  let rows: Planned['rows'] = [];
+  let plan: Planned | undefined;
 
   const meanwhile = () =>
     tap<Computed>(() => {
@@ -36,8 +36,8 @@ export function replayedSteps(recipe: StagedRecipe, context: EngineContext): Rep
     });
   const fault: Observer = <T extends Tick>(_: EngineContext, stage: StepStage) =>
     tap<T>((step) => {
-      // As the loop takes it: a sequence for which there is no room has no row any more.
-      if (stage === 'schedule' || stage === 'allocate') ({ rows } = step as unknown as Planned);
+      // As in the loop: a sequence for which there is no room has no row any more.
+      if (stage === 'schedule' || stage === 'allocate') plan = step as unknown as Planned;
       if (stage === failsIn) throw new Error(`the stage ${stage} fails, as in the recording`);
     });
   const stages = compose(observe({ ...recipe, decode: pipeSlots(recipe.decode, meanwhile) }, fault), context);
@@ -52,14 +52,11 @@ export function replayedSteps(recipe: StagedRecipe, context: EngineContext): Rep
     fail: async (tick, stage) => {
       const before = [...context.running];
       failsIn = stage;
+      plan = undefined;
       await firstValueFrom(of(tick).pipe(stages)).catch(() => {});
       failsIn = undefined;
       const hasEnded = before.some(({ phase }) => phase === 'finished');
-      failStep(
-        rows.map(({ sequence }) => sequence),
-        hasEnded,
-        context,
-      );
+      failStep(plan ? [plan] : [], hasEnded, context);
     },
   };
 }

@@ -2,6 +2,7 @@ import { distinctUntilChanged, Observable, of, type Subscriber, Subscription, th
 import type {
   EngineContext,
   GenerateRequest,
+  Planned,
   Sequence,
   Settled,
   StagedRecipe,
@@ -25,7 +26,7 @@ export interface Requests {
   /** Hands a settled step's events, and the errors of single sequences, to their readers. */
   deliver(step: Settled): void;
   /** A step failed: who ends with it, as {@link failStep} says, hears the error. Returns whether anything ended. */
-  fail(error: unknown, planned: readonly Sequence[]): boolean;
+  fail(error: unknown, plans: readonly Planned[]): boolean;
   /** Refuses what comes from now on, and ends with `abort` what is under way. */
   close(): void;
 }
@@ -117,11 +118,11 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
   return {
     stream,
     deliver: (step) => routes.deliver(step),
-    fail: (error, planned) => {
+    fail: (error, plans) => {
       // The events of those that had left were lost with the step.
       const left = routes.sequences().filter(({ phase }) => phase === 'finished');
       for (const sequence of left) routes.send(sequence.id, [finished(sequence)]);
-      const failed = failStep(planned, left.length > 0, context);
+      const failed = failStep(plans, left.length > 0, context);
       for (const sequence of failed) routes.sendError(sequence, error);
       return left.length > 0 || failed.length > 0;
     },
