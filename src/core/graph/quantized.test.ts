@@ -9,7 +9,7 @@ import { fixtureDirectory, fixtureGoldens } from '../../../test/support/models.t
 import { loadConfigAndWeights } from '../model/load-model.ts';
 import { dequantize, type QuantizedMatrix } from '../quant/quantized-matrix.ts';
 import { roundToNearest } from '../quant/round-to-nearest.ts';
-import { BITS, GROUP_SIZES, type QuantScheme, quantScheme } from '../quant/scheme.ts';
+import { BITS, GROUP_SIZES, type QuantScheme, quantScheme, type SchemeOptions } from '../quant/scheme.ts';
 import { writeCheckpoint } from '../quant/write-checkpoint.ts';
 import { native } from '../runtime/native-runner.ts';
 import { OnnxBuilder } from './onnx-builder.ts';
@@ -128,6 +128,21 @@ describe('quantized', async () => {
   it('refuses kernels and schemes that do not go together', () => {
     expect(() => quantized({ bits: 4, groupSize: 32, kernel: 'row-int8' })).toThrow(
       'kernel row-int8 takes bits 8, groupSize channel, symmetric; got bits 4, groupSize 32, symmetric',
+    );
+  });
+
+  it.each<[SchemeOptions, string]>([
+    [{ bits: 4, groupSize: 'channel' }, '4 bits, 1 scale a row'],
+    [{ bits: 8, groupSize: 16 }, '8 bits, 2 scales a row'],
+    [{ bits: 8, groupSize: 'channel', symmetric: false }, '8 bits, 1 scale a row, asymmetric'],
+  ])('row-int8 refuses a matrix that it does not take: %o', (options, found) => {
+    const matrix = roundToNearest(wave(4 * 32), 4, 32, quantScheme(options));
+    const g = new OnnxBuilder();
+    expect(() => quantizedWeights(g, 'row-int8', () => matrix).linear('x', ['module'])).toThrow(
+      expect.objectContaining({
+        code: 'RXLLM_OPTION_INVALID',
+        message: expect.stringContaining(`module has ${found}: use kernel blocks`),
+      }),
     );
   });
 
