@@ -3,6 +3,8 @@ import Type, { type TSchema } from 'typebox';
 import Value from 'typebox/value';
 import type { StepStage } from '../core/contracts/index.ts';
 import type { RecordLine } from '../core/recording/lines.ts';
+import { QUANTIZATIONS } from '../engines/index.ts';
+import type { ModelOptions } from './model-options.ts';
 import { CliError } from './report-error.ts';
 
 const text = Type.String();
@@ -28,6 +30,8 @@ const SHAPES: Readonly<Record<RecordLine['type'], TSchema>> = {
     engine: text,
     model: text,
     seed: whole,
+    quantize: Type.Optional(Type.Union(Object.keys(QUANTIZATIONS).map((kind) => Type.Literal(kind)))),
+    draftModel: Type.Optional(text),
     options: Type.Object({
       maxQueue: option,
       maxModelLen: option,
@@ -65,15 +69,18 @@ const SHAPES: Readonly<Record<RecordLine['type'], TSchema>> = {
   }),
 };
 
+/** The first line: which engine, and what changed it. */
+export type RecordingHeader = Extract<RecordLine, { type: 'engine' }> & ModelOptions;
+
 /** The lines of a recording, the first of which names the engine. @throws CliError naming the line that is none */
-export function readRecording(file: string): readonly [Extract<RecordLine, { type: 'engine' }>, ...RecordLine[]] {
+export function readRecording(file: string): readonly [RecordingHeader, ...RecordLine[]] {
   const numbered = readText(file)
     .split('\n')
     .map((line, at) => ({ line, where: `line ${at + 1} of ${file}` }))
     .filter(({ line }) => line !== '');
   const [first, ...rest] = numbered.map(({ line, where }) => toRecordLine(line, where));
   if (first?.type !== 'engine') throw new CliError(`${file} is no recording: its first line names no engine.`);
-  return [first, ...rest];
+  return [first as RecordingHeader, ...rest];
 }
 
 function readText(file: string): string {

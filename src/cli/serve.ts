@@ -180,6 +180,6 @@ function engineStarter(options: ServeOptions): (name: string) => Promise<Engine>
     const file = started === 1 || options.record === undefined ? options.record : `${options.record}.${started}`;
     return file === undefined
       ? createEngine({ ...recipe, ...changes }, model, given)
-      : recordedEngine(file, { ...findStages(name), ...changes }, model, given, warn);
+      : recordedEngine(file, { ...findStages(name), ...changes }, model, { given, changedBy: options, warn });
   };
 }

@@ -24,6 +24,10 @@ export type RecordLine =
       readonly model: string;
       readonly seed: number;
       readonly options: RecordedOptions;
+      /** How the weights were rounded while they were loaded; absent: as they are. */
+      readonly quantize?: string;
+      /** The folder of the model that drafted, where one was chosen. */
+      readonly draftModel?: string;
     }
   | { readonly type: 'arrive'; readonly request: RecordedRequest }
   /** `during`: while the next step's forward passes ran. */
