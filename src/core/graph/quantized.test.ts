@@ -166,6 +166,6 @@ describe('quantized', async () => {
       expect(() => slot(checkpoint, 'contiguous')).toThrow(found);
     }
     const fits = await stored(8, 'channel', true);
-    expect(slot(fits, 'contiguous').author('returned').length).toBeGreaterThan(0);
+    expect((await slot(fits, 'contiguous').author('returned')).length).toBeGreaterThan(0);
   });
 });
