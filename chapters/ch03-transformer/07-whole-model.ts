@@ -23,7 +23,7 @@ const runner = await stock()(graph, model, pool);
 const engine = await createEngine(transformer, model);
 const count = size(32, 4);
 console.log(
-  `the graph: ${graph.author('returned').length} bytes, written from config.json and the index of the weights\n`,
+  `the graph: ${(await graph.author('returned')).length} bytes, written from config.json and the index of the weights\n`,
 );
 
 const rows: (string | number)[][] = [];

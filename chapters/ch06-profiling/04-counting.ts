@@ -19,8 +19,8 @@ console.log(
 );
 
 const traffic = {
-  float32: profiling.weightTraffic(llama()(model, 'contiguous').author('in-place'), config),
-  int4: profiling.weightTraffic(int4.model(model, 'contiguous').author('in-place'), config),
+  float32: profiling.weightTraffic(await llama()(model, 'contiguous').author('in-place'), config),
+  int4: profiling.weightTraffic(await int4.model(model, 'contiguous').author('in-place'), config),
 };
 const CONTEXT = 256;
 const shapes = [

@@ -12,7 +12,7 @@ export function addExport(program: Command): void {
     .description(`write ${PREBUILT_FILE}, a graph without a cache, beside a model's safetensors`)
     .addOption(modelOption())
     .action(async ({ model }: { readonly model: string }) => {
-      const bytes = exportGraph(await loadConfigAndWeights(model));
+      const bytes = await exportGraph(await loadConfigAndWeights(model));
       const path = join(model, PREBUILT_FILE);
       await writeFile(path, bytes);
       process.stdout.write(`${path}: ${(bytes.length / 1000).toFixed(0)} kB; the weights stay where they are\n`);

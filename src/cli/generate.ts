@@ -7,7 +7,7 @@ import { DEFAULT_SAMPLING_PARAMS as DEFAULTS } from '../core/sampling/params.ts'
 import { createEngine, findEngine } from '../engines/index.ts';
 import {
   changedSlots,
-  checkModelOptions,
+  checkDraftModel,
   draftModelOption,
   type ModelOptions,
   modelOption,
@@ -67,8 +67,8 @@ async function generate(options: GenerateOptions & { readonly prompt: string }):
   const format = jsonSchema === undefined ? {} : { responseFormat: await readSchema(jsonSchema) };
   const params = { ...given, ...format };
   const { recipe } = findEngine(name);
+  checkDraftModel(recipe, options);
   const model = await loadModel(directory);
-  checkModelOptions(recipe, options, model);
   const engine = await createEngine({ ...recipe, ...changedSlots(recipe, options, model) }, model);
   const request: GenerateRequest = { prompt: chat ? [{ role: 'user', content: prompt }] : prompt, params };
   try {

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { modelDirectory } from '../../test/support/models.ts';
 import { engines, QUANTIZATIONS, speculative } from '../engines/index.ts';
-import { changedSlots, checkModelOptions } from './model-options.ts';
+import { changedSlots, checkDraftModel } from './model-options.ts';
 import { createProgram } from './program.ts';
 
 const floats = { name: 'floats', config: {} };
@@ -32,8 +32,8 @@ describe('--quantize', () => {
   it('is refused for weights that are quantized already', () => {
     const message = 'quantize: the weights of small have 4 bits already; leave it out.';
     const error = expect.objectContaining({ code: 'RXLLM_OPTION_INVALID', message });
-    expect(() => checkModelOptions(recipeOf('kv-cache'), { quantize: 'int8' }, fourBits)).toThrow(error);
-    expect(() => checkModelOptions(recipeOf('int4'), {}, fourBits)).not.toThrow();
+    expect(() => changedSlots(recipeOf('kv-cache'), { quantize: 'int8' }, fourBits)).toThrow(error);
+    expect(() => changedSlots(recipeOf('int4'), {}, fourBits)).not.toThrow();
   });
 });
 
@@ -41,7 +41,7 @@ it('--draft-model is for the engine that drafts', () => {
   const draftModel = modelDirectory('storyteller-draft');
   expect(changedSlots(speculative, { draftModel }, floats)).toHaveProperty('decode');
   const error = expect.objectContaining({ code: 'RXLLM_OPTION_INVALID', param: 'draftModel' });
-  expect(() => checkModelOptions(recipeOf('kv-cache'), { draftModel }, floats)).toThrow(error);
+  expect(() => checkDraftModel(recipeOf('kv-cache'), { draftModel })).toThrow(error);
 });
 
 describe('generate', () => {

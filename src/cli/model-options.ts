@@ -27,16 +27,15 @@ export interface ModelOptions {
   readonly draftModel?: string;
 }
 
-/** What the options get wrong that can be told before the model is loaded. @throws RxllmError `RXLLM_OPTION_INVALID` */
-export function checkModelOptions(recipe: Recipe, options: ModelOptions, model: QuantizedAlready): void {
-  if (options.draftModel !== undefined && recipe !== speculative) {
-    throw invalid('draftModel', `${recipe.name} drafts nothing; leave it out, or take --engine speculative`);
-  }
-  if (options.quantize !== undefined) checkQuantize(recipe, model);
+/** @throws RxllmError `RXLLM_OPTION_INVALID` where the engine drafts nothing */
+export function checkDraftModel(recipe: Recipe, { draftModel }: ModelOptions): void {
+  if (draftModel === undefined || recipe === speculative) return;
+  throw invalid('draftModel', `${recipe.name} drafts nothing; leave it out, or take --engine speculative`);
 }
 
 /**
- * The slots of an engine that the options change; `share` lets runtimes take turns.
+ * The slots of an engine that the options change; `share` lets runtimes take turns. An engine that drafts nothing leaves
+ * the draft model to those that are swapped in. Of the model no more than its config is needed.
  * @throws RxllmError `RXLLM_OPTION_INVALID` where the engine or the model leaves nothing to quantize
  */
 export function changedSlots(

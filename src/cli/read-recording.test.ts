@@ -22,6 +22,11 @@ it.each([
   ['null', 'null', 'line 1 of FILE is no line of a recording'],
   ['no header', request({}), 'is no recording: its first line names no engine.'],
   ['a header cut short', '{"type":"engine"}', 'line 1 of FILE is no "engine" line of a recording: '],
+  [
+    'weights of an unknown kind',
+    header.replace('"options"', '"quantize":"int3","options"'),
+    'line 1 of FILE is no "engine" line of a recording: quantize must',
+  ],
   ['a cut line', `${header}\n\n${request({}).slice(0, -2)}`, 'line 3 of FILE is not JSON; is the recording whole?'],
   ['an unknown type', `${header}\n{"type":"constructor"}`, 'line 2 of FILE is no line of a recording'],
   [

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import Type, { type TSchema } from 'typebox';
 import Value from 'typebox/value';
+import type { StepStage } from '../core/contracts/index.ts';
 import type { RecordLine } from '../core/recording/lines.ts';
+import { QUANTIZATIONS } from '../engines/index.ts';
+import type { ModelOptions } from './model-options.ts';
 import { CliError } from './report-error.ts';
 
 const text = Type.String();
@@ -9,6 +12,17 @@ const texts = Type.Array(text);
 const time = Type.Number();
 const whole = Type.Integer({ minimum: 0 });
 const option = Type.Optional(Type.Number());
+const STAGES: readonly StepStage[] = [
+  'schedule',
+  'allocate',
+  'prefill',
+  'decode',
+  'sample',
+  'detokenize',
+  'stop',
+  'settle',
+  'meter',
+];
 
 /** What a replay relies on; the parameters of a request are checked by the engine. */
 const SHAPES: Readonly<Record<RecordLine['type'], TSchema>> = {
@@ -16,6 +30,8 @@ const SHAPES: Readonly<Record<RecordLine['type'], TSchema>> = {
     engine: text,
     model: text,
     seed: whole,
+    quantize: Type.Optional(Type.Union(Object.keys(QUANTIZATIONS).map((kind) => Type.Literal(kind)))),
+    draftModel: Type.Optional(text),
     options: Type.Object({
       maxQueue: option,
       maxModelLen: option,
@@ -45,7 +61,7 @@ const SHAPES: Readonly<Record<RecordLine['type'], TSchema>> = {
   step: Type.Object({
     index: whole,
     now: time,
-    failed: Type.Optional(Type.Literal(true)),
+    failed: Type.Optional(Type.Union(STAGES.map((stage) => Type.Literal(stage)))),
     rows: Type.Array(Type.Tuple([text, text, whole])),
     preempted: texts,
     late: Type.Optional(texts),
@@ -53,15 +69,18 @@ const SHAPES: Readonly<Record<RecordLine['type'], TSchema>> = {
   }),
 };
 
+/** The first line: which engine, and what changed it. */
+export type RecordingHeader = Extract<RecordLine, { type: 'engine' }> & ModelOptions;
+
 /** The lines of a recording, the first of which names the engine. @throws CliError naming the line that is none */
-export function readRecording(file: string): readonly [Extract<RecordLine, { type: 'engine' }>, ...RecordLine[]] {
+export function readRecording(file: string): readonly [RecordingHeader, ...RecordLine[]] {
   const numbered = readText(file)
     .split('\n')
     .map((line, at) => ({ line, where: `line ${at + 1} of ${file}` }))
     .filter(({ line }) => line !== '');
   const [first, ...rest] = numbered.map(({ line, where }) => toRecordLine(line, where));
   if (first?.type !== 'engine') throw new CliError(`${file} is no recording: its first line names no engine.`);
-  return [first, ...rest];
+  return [first as RecordingHeader, ...rest];
 }
 
 function readText(file: string): string {

@@ -17,7 +17,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 const FULL = '/dev/full';
 const start = (file: string, warn: (message: string) => void = (message) => expect.unreachable(message)) =>
-  recordedEngine(file, scriptedRecipe().recipe, toyModel, {}, warn);
+  recordedEngine(file, scriptedRecipe().recipe, toyModel, { warn });
 
 it('writes a line for each thing that happened', async () => {
   const file = join(folder, 'recording');

@@ -7,6 +7,7 @@ import { type RecordLine, recordedOptions } from '../core/recording/lines.ts';
 import { createRandom } from '../core/sampling/random.ts';
 import { createEngine, observe } from '../engines/index.ts';
 import { record } from '../operators/record.ts';
+import type { ModelOptions } from './model-options.ts';
 import { CliError } from './report-error.ts';
 
 /** Empties the file and writes an empty line, which says nothing in a recording. @throws CliError when it cannot */
@@ -23,6 +24,13 @@ export function checkRecordable(file: string): void {
   }
 }
 
+export interface RecordedEngineOptions {
+  readonly given?: Partial<EngineOptions>;
+  /** By what the slots of the recipe were changed already: a replay has to do it again. */
+  readonly changedBy?: ModelOptions;
+  readonly warn: (message: string) => void;
+}
+
 /**
  * An engine that writes its recording to `file`, over what stands there. The first line says how to replay it. When it
  * can no longer be written, say on a full disk, `warn` is told once and the engine goes on without it.
@@ -32,8 +40,7 @@ export async function recordedEngine(
   file: string,
   recipe: StagedRecipe,
   model: Model,
-  given: Partial<EngineOptions>,
-  warn: (message: string) => void,
+  { given = {}, changedBy: { quantize, draftModel } = {}, warn }: RecordedEngineOptions,
 ): Promise<Engine> {
   const out = createWriteStream(file);
   await once(out, 'open').catch((error: Error) => {
@@ -51,6 +58,8 @@ export async function recordedEngine(
     model: model.directory,
     seed,
     options: recordedOptions(engine.options),
+    ...(quantize !== undefined && { quantize }),
+    ...(draftModel !== undefined && { draftModel }),
   });
   return {
     ...engine,

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { loadModel } from '../core/model/load-model.ts';
 import { findStages, replay } from '../engines/index.ts';
+import { changedSlots } from './model-options.ts';
 import { modelDirectory } from './options.ts';
 import { readRecording } from './read-recording.ts';
 import { CliError } from './report-error.ts';
@@ -15,7 +16,9 @@ export function addReplay(program: Command): void {
     .action(async (file: string, { model }: { readonly model?: string }) => {
       const lines = readRecording(file);
       const [header] = lines;
-      const { steps, parting } = await replay(findStages(header.engine), await loadModel(model ?? header.model), lines);
+      const recipe = findStages(header.engine);
+      const loaded = await loadModel(model ?? header.model);
+      const { steps, parting } = await replay({ ...recipe, ...changedSlots(recipe, header, loaded) }, loaded, lines);
       if (!parting) {
         process.stdout.write(`${steps} steps, identical\n`);
         return;

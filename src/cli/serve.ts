@@ -10,7 +10,7 @@ import { SERVER_LIMITS, type ServerOptions, WEBSOCKET_LIMITS } from '../transpor
 import { createLogger, LOG_LEVELS, type LogLevel } from './logger.ts';
 import {
   changedSlots,
-  checkModelOptions,
+  checkDraftModel,
   draftModelOption,
   type ModelOptions,
   modelOption,
@@ -128,9 +128,10 @@ async function serve(options: ServeOptions): Promise<void> {
 /** What the options get wrong that can be told before the model is loaded. @throws RxllmError `RXLLM_OPTION_INVALID` */
 async function checkLimits(options: ServeOptions): Promise<void> {
   const { recipe } = findEngine(options.engine);
+  checkDraftModel(recipe, options);
   // A cache and its limits follow the config alone.
   const model = (await loadConfigAndWeights(options.model)) as Model;
-  checkModelOptions(recipe, options, model);
+  changedSlots(recipe, options, model);
   const limits = resolveOptions(model, engineOptions(options));
   const layout = recipe.kind === 'staged' ? recipe.kv(model, limits).pool.layout : 'none';
   if (options.blockSize === undefined || layout === 'paged') return;
@@ -179,6 +180,6 @@ function engineStarter(options: ServeOptions): (name: string) => Promise<Engine>
     const file = started === 1 || options.record === undefined ? options.record : `${options.record}.${started}`;
     return file === undefined
       ? createEngine({ ...recipe, ...changes }, model, given)
-      : recordedEngine(file, { ...findStages(name), ...changes }, model, given, warn);
+      : recordedEngine(file, { ...findStages(name), ...changes }, model, { given, changedBy: options, warn });
   };
 }

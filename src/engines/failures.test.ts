@@ -7,11 +7,12 @@ import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
 import { pagedBlocks } from '../core/memory/paged-blocks.ts';
 import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
 import { isReady, nextRow, type Policy } from '../core/scheduling/policy.ts';
+import { staticBatching } from '../core/scheduling/static-batching.ts';
 import { decodeStep } from '../operators/decode-step.ts';
 import { schedule } from '../operators/schedule.ts';
 
 /** What its reader hears: the words of its events, and of an error the code, if it has one. */
-function listen(events: Observable<TokenEvent>, seen: string[]): void {
+function listen(events: Observable<TokenEvent>, seen: { push(text: string): void }): void {
   words(events).subscribe({
     next: (text) => seen.push(text),
     error: (error: Error & { code?: string }) => seen.push(error.code ?? error.message),
@@ -194,6 +195,72 @@ describe('an engine where something fails', () => {
     });
     expect(seen).toEqual(['queued', 'queued', 'faulty policy', 'faulty policy', 'queued', 'faulty policy', '4 turns']);
     await engine.close();
+  });
+
+  it('lets a request wait on that a policy keeps for a while, though a step without rows fails', async () => {
+    let throws = true;
+    const faulty: StagedRecipe['meter'] = () =>
+      tap(() => {
+        if (throws) throw new Error('faulty meter');
+      });
+    const { engine, scheduler, steps } = await virtualEngine(
+      {},
+      { meter: faulty, schedule: schedule(staticBatching({ batchSize: 2, maxWaitMs: 20 })), kv: contiguousSlots() },
+    );
+    const seen: [number, string][] = [];
+    scheduler.run(() => {
+      listen(engine.stream({ prompt: 'abc', params: { maxTokens: 1 } }), {
+        push: (text: string) => seen.push([scheduler.now(), text]),
+      });
+      timer(10, scheduler).subscribe(() => {
+        throws = false;
+        expect(steps()).toBe(1);
+      });
+    });
+    expect(seen.slice(1)).toEqual([
+      [21, 'prefill 3/3'],
+      [21, 'd'],
+      [21, 'length:d'],
+    ]);
+  });
+
+  it('takes the blocks of a reader that is behind for too long, though a step fails in between', async () => {
+    let throws = false;
+    const faulty: StagedRecipe['meter'] = () =>
+      tap(() => {
+        if (throws) throw new Error('faulty meter');
+      });
+    const { engine, scheduler } = await virtualEngine(
+      {},
+      { meter: faulty, schedule: schedule(continuousBatching()), kv: pagedBlocks({ blockSize: 2, blocks: 9 }) },
+      { maxPauseMs: 50 },
+    );
+    const demand$ = new BehaviorSubject(true);
+    const seen: string[] = [];
+    scheduler.run(() => {
+      listen(engine.stream({ prompt: 'abc', demand$, params: { maxTokens: 6 } }), seen);
+      timer(2.5, scheduler).subscribe(() => {
+        throws = true;
+        demand$.next(false);
+      });
+      timer(10, scheduler).subscribe(() => {
+        throws = false;
+      });
+      timer(200, scheduler).subscribe(() => demand$.next(true));
+    });
+    expect(seen).toEqual([
+      'queued',
+      'prefill 3/3',
+      'd',
+      'e',
+      'preempted',
+      'prefill 3/3',
+      'f',
+      'g',
+      'h',
+      'i',
+      'length:defghi',
+    ]);
   });
 
   it('ends only the stream of a reader that throws', async () => {

@@ -14,8 +14,9 @@ import {
   tap,
   toArray,
 } from 'rxjs';
-import type { EngineContext, PlannedRow, Sequence, Settled, StagedRecipe } from '../core/contracts/index.ts';
+import type { EngineContext, Planned, Settled, StagedRecipe } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
+import { wakesAt } from '../core/scheduling/fail-step.ts';
 import { after } from './after.ts';
 import { compose } from './compose.ts';
 import { pipeSlots } from './swap.ts';
@@ -34,23 +35,23 @@ export interface Loop {
  *     step$: ----s--s--s---------s---   (sleeps after a step without rows)
  *
  * A stage that errors, or gives no step or several, ends its step, not the loop. `onError` is then called with the error and
- * the sequences that had a row in the step, and returns whether there is something new to plan.
+ * what was planned, and returns whether there is something new to plan.
  */
 export function createLoop(
   recipe: StagedRecipe,
   context: EngineContext,
-  onError: (error: unknown, planned: readonly Sequence[]) => boolean,
+  onError: (error: unknown, plans: readonly Planned[]) => boolean,
 ): Loop {
   const { clock, betweenSteps } = context.options;
   const wake$ = new Subject<void>();
   /** Of the turn that runs; several where `schedule` gives several steps. */
-  let plans: (readonly PlannedRow[])[] = [];
-  const schedule = pipeSlots(recipe.schedule, () => tap(({ rows }) => plans.push(rows)));
+  let plans: Planned[] = [];
+  const schedule = pipeSlots(recipe.schedule, () => tap((plan) => plans.push(plan)));
   // A sequence for which there is no room has no row any more, and loses nothing with the step.
   const allocate = pipeSlots(recipe.allocate, () =>
-    tap(({ rows }) => {
+    tap((plan) => {
       plans.pop();
-      plans.push(rows);
+      plans.push(plan);
     }),
   );
   const stages = compose({ ...recipe, schedule, allocate }, context);
@@ -79,10 +80,8 @@ export function createLoop(
       wakeAt = step.wakeAt;
     }),
     catchError((error: unknown) => {
-      // To plan the same again would fail again.
-      wakeAt = Number.POSITIVE_INFINITY;
-      const planned = plans.flat().map(({ sequence }) => sequence);
-      const changed = onError(error, planned);
+      wakeAt = Math.min(...plans.map(wakesAt));
+      const changed = onError(error, plans);
       awake ||= changed;
       return EMPTY;
     }),

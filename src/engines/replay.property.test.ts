@@ -51,12 +51,13 @@ function recipe(script: Parameters<typeof scriptedRecipe>[0] = {}): StagedRecipe
   return scriptedRecipe({ next, ...script }, change).recipe;
 }
 
-async function play(arrivals: readonly Arrival[]): Promise<readonly RecordLine[]> {
+/** `failing`: the forward passes that fail, by number. */
+async function play(arrivals: readonly Arrival[], failing: readonly number[] = []): Promise<readonly RecordLine[]> {
   const lines: RecordLine[] = [];
   const clock = testScheduler();
   const delayMs = ({ rows, width }: { rows: number; width: number }) => (rows + width) % 4;
   const recorded = observe(
-    recipe({ clock, delayMs }),
+    recipe({ clock, delayMs, fail: (call) => (failing.includes(call) ? new Error('fault') : undefined) }),
     record((line) => lines.push(structuredClone(line))),
   );
   const engine = await createEngine(recorded, toyModel, {
@@ -72,7 +73,7 @@ async function play(arrivals: readonly Arrival[]): Promise<readonly RecordLine[]
       // No two arrive at the same time, as on a real clock.
       timer(at + i / 100, clock).subscribe(() => {
         const timed = { ...request, id: `${i}`, demand$, ...(deadlineMs !== null && { deadlineMs }) };
-        const subscription = engine.stream(timed).subscribe();
+        const subscription = engine.stream(timed).subscribe({ error: () => {} });
         if (cancelAfter !== null) timer(cancelAfter, clock).subscribe(() => subscription.unsubscribe());
         let after = 0;
         for (const [frames, ready] of demand) {
@@ -81,8 +82,10 @@ async function play(arrivals: readonly Arrival[]): Promise<readonly RecordLine[]
         }
         timer(after + 1, clock).subscribe(() => demand$.complete());
       });
-      if (fork)
-        timer(at + (i + 0.5) / 100, clock).subscribe(() => engine.stream({ ...request, forkOf: `${i}` }).subscribe());
+      if (!fork) return;
+      timer(at + (i + 0.5) / 100, clock).subscribe(() => {
+        engine.stream({ ...request, forkOf: `${i}` }).subscribe({ error: () => {} });
+      });
     });
   });
   const options = recordedOptions(engine.options);
@@ -94,6 +97,17 @@ describe('a recording of an engine that drafts, with little memory', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(arrival, { minLength: 1, maxLength: 12 }), async (arrivals) => {
         const { parting } = await replay(recipe(), toyModel, await play(arrivals));
+        expect(parting).toBeUndefined();
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('replays to the same plans and events, whichever passes fail', { timeout: 60_000 }, async () => {
+    const failing = fc.uniqueArray(fc.nat(40), { minLength: 1, maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(arrival, { minLength: 1, maxLength: 12 }), failing, async (arrivals, calls) => {
+        const { parting } = await replay(recipe(), toyModel, await play(arrivals, calls));
         expect(parting).toBeUndefined();
       }),
       { numRuns: 200 },

@@ -2,23 +2,22 @@ import { distinctUntilChanged, Observable, of, type Subscriber, Subscription, th
 import type {
   EngineContext,
   GenerateRequest,
+  Planned,
   Sequence,
-  SequenceId,
   Settled,
   StagedRecipe,
   TokenEvent,
 } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
+import { failStep } from '../core/scheduling/fail-step.ts';
 import { pause, resume } from '../core/scheduling/pause.ts';
 import { withdraw } from '../core/scheduling/withdraw.ts';
 import { finished } from '../operators/settle.ts';
 import { ABORTED } from './aborted.ts';
 import { deadline } from './deadline.ts';
-
-interface Route {
-  readonly sequence: Sequence;
-  readonly reader: Subscriber<TokenEvent>;
-}
+import { forkParent } from './fork-parent.ts';
+import { queueFull } from './queue-full.ts';
+import { Routes } from './routes.ts';
 
 /** The requests of one engine, from their arrival to their last event. */
 export interface Requests {
@@ -26,20 +25,17 @@ export interface Requests {
   stream(request: GenerateRequest): Observable<TokenEvent>;
   /** Hands a settled step's events, and the errors of single sequences, to their readers. */
   deliver(step: Settled): void;
-  /**
-   * A step failed: who had a row in it ends with the error. Where nobody had, everybody in the batch whose reader is not
-   * behind does, or, where nobody is in it, what waits and cannot be admitted. Returns whether anything ended.
-   */
-  fail(error: unknown, planned: readonly Sequence[]): boolean;
+  /** A step failed: who ends with it, as {@link failStep} says, hears the error. Returns whether anything ended. */
+  fail(error: unknown, plans: readonly Planned[]): boolean;
   /** Refuses what comes from now on, and ends with `abort` what is under way. */
   close(): void;
 }
 
-/** Routes between readers and sequences. `wake` tells the loop that there may be something to plan. */
+/** `wake` tells the loop that there may be something to plan. */
 export function createRequests(recipe: StagedRecipe, context: EngineContext, wake: () => void): Requests {
-  const { options, waiting, running, kv } = context;
+  const { options, waiting, kv } = context;
   const tokenize = recipe.tokenize(context);
-  const routes = new Map<SequenceId, Route>();
+  const routes = new Routes();
   let closed = false;
 
   const refuseIfClosed = () => {
@@ -48,44 +44,18 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
 
   const enqueue = (sequence: Sequence, reader: Subscriber<TokenEvent>) => {
     refuseIfClosed();
-    if (routes.has(sequence.id)) {
-      throw new RxllmError('RXLLM_INVALID_REQUEST', `id: a request "${sequence.id}" is under way; give another id.`, {
-        param: 'id',
-      });
-    }
-    if (waiting.length >= options.maxQueue) {
-      throw queueFull(waiting.length);
-    }
-    setParent(sequence);
-    routes.set(sequence.id, { sequence, reader });
+    routes.checkFree(sequence.id);
+    if (waiting.length >= options.maxQueue) throw queueFull(waiting.length);
+    const parent = forkParent(sequence, (id) => routes.find(id), kv);
+    if (parent !== undefined) sequence.parent = parent;
+    routes.add(sequence, reader);
     waiting.push(sequence);
     reader.next({ type: 'queued', position: waiting.length - 1 });
     wake();
   };
 
-  /** Nothing to share where the parent has ended, or blocks cannot be shared. */
-  const setParent = (sequence: Sequence) => {
-    const { forkOf } = sequence.request;
-    const parent = forkOf === undefined ? undefined : routes.get(forkOf)?.sequence;
-    if (parent === undefined || kv.pool.layout !== 'paged') return;
-    const isSame =
-      sequence.request.cacheSalt === parent.request.cacheSalt &&
-      sequence.tokens.length === parent.promptLength &&
-      sequence.tokens.every((id, i) => id === parent.tokens[i]);
-    if (!isSame) {
-      const message = `forkOf: the request "${forkOf}" has another prompt or another cacheSalt.`;
-      throw new RxllmError('RXLLM_INVALID_REQUEST', message, { param: 'forkOf' });
-    }
-    sequence.parent = parent;
-  };
-
-  /** Before its reader hears the last of it, for that one may ask again at once under the same id. */
-  const forget = (sequence: Sequence) => {
-    if (routes.get(sequence.id)?.sequence === sequence) routes.delete(sequence.id);
-  };
-
   const cancel = (sequence: Sequence) => {
-    forget(sequence);
+    routes.forget(sequence);
     if (sequence.phase === 'finished') return;
     withdraw(sequence, 'cancel', context);
     wake();
@@ -94,7 +64,7 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
   const abort = (sequence: Sequence) => {
     const isOut = withdraw(sequence, 'abort', context);
     wake();
-    if (isOut) send(sequence.id, [finished(sequence)]);
+    if (isOut) routes.send(sequence.id, [finished(sequence)]);
   };
 
   /** Its reader is behind, or has caught up. */
@@ -103,36 +73,6 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
     if (ready) resume(sequence, context);
     else pause(sequence, options.clock.now());
     wake();
-  };
-
-  const send = (id: SequenceId, events: readonly TokenEvent[]) => {
-    const route = routes.get(id);
-    if (route === undefined) return;
-    for (const event of events) {
-      if (event.type === 'finished') forget(route.sequence);
-      route.reader.next(event);
-      if (event.type === 'finished') route.reader.complete();
-    }
-  };
-
-  const sendError = (id: SequenceId, error: unknown) => {
-    const route = routes.get(id);
-    if (route === undefined) return;
-    forget(route.sequence);
-    route.reader.error(error);
-  };
-
-  /** Out of the queue or the batch, if it is still there. */
-  const drop = (sequence: Sequence, error: unknown) => {
-    for (const place of [waiting, running]) {
-      const at = place.indexOf(sequence);
-      if (at < 0) continue;
-      place.splice(at, 1);
-      kv.free(sequence);
-    }
-    sequence.phase = 'finished';
-    // After a cancel its id may be another's by now.
-    if (routes.get(sequence.id)?.sequence === sequence) sendError(sequence.id, error);
   };
 
   const stream = (request: GenerateRequest) =>
@@ -177,39 +117,22 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
 
   return {
     stream,
-    deliver: ({ events, failed }) => {
-      for (const [id, toSend] of events) send(id, toSend);
-      for (const [id, error] of failed) sendError(id, error);
-    },
-    fail: (error, planned) => {
+    deliver: (step) => routes.deliver(step),
+    fail: (error, plans) => {
       // The events of those that had left were lost with the step.
-      const left = [...routes.values()].filter(({ sequence }) => sequence.phase === 'finished');
-      for (const { sequence } of left) send(sequence.id, [finished(sequence)]);
-      // Who is back in the queue has lost nothing.
-      const ran = planned.filter((sequence) => !waiting.includes(sequence));
-      for (const sequence of ran) drop(sequence, error);
-      if (left.length > 0 || ran.length > 0) return true;
-      const isActive = ({ phase, finish, awaitsMask }: Sequence) =>
-        (phase !== 'paused' && !awaitsMask) || finish !== undefined;
-      const batch = running.filter(isActive);
-      const stuck = batch.length > 0 ? batch : waiting.filter(({ phase }) => phase === 'waiting');
-      for (const sequence of stuck) drop(sequence, error);
-      return stuck.length > 0;
+      const left = routes.sequences().filter(({ phase }) => phase === 'finished');
+      for (const sequence of left) routes.send(sequence.id, [finished(sequence)]);
+      const failed = failStep(plans, left.length > 0, context);
+      for (const sequence of failed) routes.sendError(sequence, error);
+      return left.length > 0 || failed.length > 0;
     },
     close: () => {
       closed = true;
-      for (const { sequence } of [...routes.values()]) abort(sequence);
+      for (const sequence of routes.sequences()) abort(sequence);
     },
   };
 }
 
 function noSequence(): RxllmError {
   return new RxllmError('RXLLM_RECIPE_INVALID', 'The tokenize stage gave no sequence for a request.');
-}
-
-export function queueFull(waiting: number): RxllmError {
-  return new RxllmError(
-    'RXLLM_QUEUE_FULL',
-    `The queue is full: ${waiting} requests wait (maxQueue, --max-queue). Try again later.`,
-  );
 }

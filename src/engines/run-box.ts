@@ -10,7 +10,7 @@ import type {
 import { RxllmError } from '../core/errors.ts';
 import { ABORTED } from './aborted.ts';
 import { deadline } from './deadline.ts';
-import { queueFull } from './requests.ts';
+import { queueFull } from './queue-full.ts';
 import type { RunningEngine } from './running-engine.ts';
 
 interface Job {

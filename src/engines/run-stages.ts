@@ -9,7 +9,7 @@ import { toStats } from './stats.ts';
 /** A staged recipe: one loop turns its stages for all requests. */
 export function runStages(recipe: StagedRecipe, context: EngineContext): RunningEngine {
   const settled$ = new Subject<Settled>();
-  const loop = createLoop(recipe, context, (error, planned) => requests.fail(error, planned));
+  const loop = createLoop(recipe, context, (error, plans) => requests.fail(error, plans));
   const requests = createRequests(recipe, context, loop.wake);
   const turning = loop.step$.subscribe((step) => {
     requests.deliver(step);

@@ -1,5 +1,5 @@
 import { map, NEVER, of, throwError } from 'rxjs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { decodeRow, emptyStep, operatorContext, prefillRow, runningSequence } from '../../test/support/context.ts';
 import { expectWellBehaved, testScheduler } from '../../test/support/marbles.ts';
 import { scriptedProposer } from '../../test/support/scripted-proposer.ts';
@@ -107,14 +107,19 @@ describe('draft', () => {
     });
   });
 
-  it('passes an error of the proposer on', () => {
-    const scheduler = testScheduler();
-    scheduler.run(({ cold, expectObservable }) => {
-      const context = operatorContext(scheduler);
-      const step = emptyStep({ rows: [decodeRow(runningSequence(context, { output: 'd', computed: 3 }))] });
-      const broken: ProposerSlot = () => ({ propose: () => throwError(() => 'broken'), retain() {} });
-      expectObservable(cold('--a--|', { a: step }).pipe(draft(broken, fixed)(context))).toBe('--#', {}, 'broken');
-    });
+  it('goes on without drafts where the proposer fails, and says so once on stderr', () => {
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const context = operatorContext(testScheduler());
+    const step = emptyStep({ rows: [decodeRow(runningSequence(context, { output: 'd', computed: 3 }))] });
+    const broken: ProposerSlot = () => ({ propose: () => throwError(() => new Error('broken')), retain() {} });
+    const sizes: number[] = [];
+    of(step, step)
+      .pipe(draft(broken, fixed)(context))
+      .subscribe(({ drafts }) => sizes.push(drafts.size));
+    const told = write.mock.calls.map(([text]) => text);
+    write.mockRestore();
+    expect(sizes).toEqual([0, 0]);
+    expect(told).toEqual(['rxllm: a proposer failed, and its step goes on without drafts: Error: broken\n']);
   });
 
   it('unsubscribes from the proposer and from its source', () => {

@@ -3,6 +3,7 @@ import type { Computed, Draft, ProposerSlot, Sequence, SequenceId, Slot, TokenId
 import { RxllmError } from '../core/errors.ts';
 import { acceptedOf } from '../core/speculation/draft-counts.ts';
 import { DraftLengths, type DraftStep } from '../core/speculation/draft-length.ts';
+import { guardedProposer } from '../core/speculation/guarded-proposer.ts';
 import { completes } from './forward-rows.ts';
 import { contextLimit } from './tokenize.ts';
 
@@ -11,22 +12,25 @@ export interface DraftOptions {
   readonly k?: number;
   /** Drafts get shorter, or none are made, where that gives more tokens per second so far. Default true. */
   readonly adapt?: boolean;
+  /** Told of each error of the proposer. By default the first one is a line on stderr. */
+  readonly onError?: (error: unknown) => void;
 }
 
 /**
  * Asks the proposer for the next tokens of each decoding sequence, at most k, which `verify` then checks. Never more than
- * the sequence can still use, and none for a sequence that follows a grammar.
+ * the sequence can still use, and none for a sequence that follows a grammar. Where the proposer fails, the step goes on
+ * without drafts.
  *
  *     computed:           --c-------------
  *     draft(proposer):    ----computed----   (when the proposer has answered)
  */
 export const draft =
-  (proposer: ProposerSlot, { k = 4, adapt = true }: DraftOptions = {}): Slot<Computed, Computed> =>
+  (proposer: ProposerSlot, { k = 4, adapt = true, onError }: DraftOptions = {}): Slot<Computed, Computed> =>
   (context) => {
     if (!Number.isInteger(k) || k < 1) {
       throw new RxllmError('RXLLM_OPTION_INVALID', `k: ${k} is not a whole number of at least 1.`, { param: 'k' });
     }
-    const { propose, retain } = proposer(context);
+    const { propose, retain } = guardedProposer(proposer(context), context, onError ?? warnOnce());
     const lengths = new DraftLengths(k);
     const limit = contextLimit(context);
     const { vocab } = context.model.config;
@@ -86,3 +90,13 @@ export const draft =
       return requests.length === 0 ? of(finish(new Map())) : propose(requests).pipe(map(finish));
     });
   };
+
+/** An engine that only got slower would tell nobody why. */
+function warnOnce(): (error: unknown) => void {
+  let isTold = false;
+  return (error) => {
+    if (!isTold)
+      process.stderr.write(`rxllm: a proposer failed, and its step goes on without drafts: ${String(error)}\n`);
+    isTold = true;
+  };
+}

@@ -15,7 +15,7 @@ export function record(write: (line: RecordLine) => void): Observer {
   const known = new Map<Sequence, number | undefined>();
   /** Those whose mask was late when last seen. */
   const late = new Set<Sequence>();
-  /** A step that was planned and has not settled: if the next one is planned first, it failed. */
+  /** A step that was planned and has not settled. */
   let open: Tick | undefined;
 
   const leave = (sequence: Sequence, type: 'cancel' | 'abort', during: boolean) => {
@@ -24,8 +24,15 @@ export function record(write: (line: RecordLine) => void): Observer {
     write({ type, id: sequence.id, during });
   };
 
+  /** The stages behind it see the error as well, and then it is told already. */
+  const failed = (stage: StepStage) => {
+    if (open) write({ type: 'step', ...open, failed: stage, rows: [], preempted: [], events: [] });
+    open = undefined;
+  };
+
   const planned = ({ waiting, running }: EngineContext, { index, now, ended }: Planned) => {
-    if (open) write({ type: 'step', ...open, failed: true, rows: [], preempted: [], events: [] });
+    // A step of which some stage made nothing did not come to its end.
+    failed('meter');
     open = { index, now };
     // Of sequences that arrived at the same time, those that run already stood before those that wait.
     const present = [...running, ...waiting];
@@ -68,8 +75,11 @@ export function record(write: (line: RecordLine) => void): Observer {
   };
 
   return <T extends Tick>(context: EngineContext, stage: StepStage): MonoTypeOperatorFunction<T> =>
-    tap((step) => {
-      if (stage === 'schedule') planned(context, step as unknown as Planned);
-      if (stage === 'meter') settled(context, step as unknown as Settled);
+    tap({
+      next: (step) => {
+        if (stage === 'schedule') planned(context, step as unknown as Planned);
+        if (stage === 'meter') settled(context, step as unknown as Settled);
+      },
+      error: () => failed(stage),
     });
 }

@@ -69,8 +69,8 @@ export class ProfiledEngine {
       ...recipe,
       model: (of, layout) => {
         const graph = recipe.model(of, layout);
-        const author: typeof graph.author = (cacheWrites) => {
-          const onnx = graph.author(cacheWrites);
+        const author = async (cacheWrites: Parameters<typeof graph.author>[0]) => {
+          const onnx = await graph.author(cacheWrites);
           traffic = weightTraffic(onnx, of.config);
           return onnx;
         };

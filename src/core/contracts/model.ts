@@ -117,9 +117,10 @@ export interface GraphSource {
   readonly weightsDirectory: string;
   /**
    * The ONNX model as bytes. `in-place`: new keys and values are written into the pool by the graph, outputs bound to
-   * the inputs' memory. `returned`: the pool is only read, and what is new comes back as outputs.
+   * the inputs' memory. `returned`: the pool is only read, and what is new comes back as outputs. A promise where that takes
+   * long, so that the event loop goes on in between.
    */
-  author(cacheWrites: 'in-place' | 'returned'): Uint8Array;
+  author(cacheWrites: 'in-place' | 'returned'): Uint8Array | Promise<Uint8Array>;
 }
 /** stock, native, or native with stock as the fallback. */
 export type RuntimeSlot = (graph: GraphSource, model: Model, pool: KvPool) => Promise<ModelRunner>;

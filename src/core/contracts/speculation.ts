@@ -24,7 +24,11 @@ export interface DraftRequest {
 
 /** Guesses tokens for sequences of one engine. It may keep keys and values of its own for each. */
 export interface Proposer {
-  /** Cold; emits once and completes. No draft where it has no idea, or no memory. */
+  /**
+   * Cold; emits once and completes. No draft where it has no idea, or no memory. An error costs the drafts of this step and
+   * nothing else; completing without a value ends the step with `RXLLM_RECIPE_INVALID`. The step waits for the answer; where
+   * that takes over a second and a sequence of the batch was cancelled or has to end, the step goes on without drafts.
+   */
   propose(requests: readonly DraftRequest[]): Observable<ReadonlyMap<SequenceId, Draft>>;
   /** Gives back what it keeps for any other sequence. */
   retain(sequences: ReadonlySet<Sequence>): void;

@@ -55,12 +55,12 @@ describe.each(ARCH_FIXTURES)('%s', async (fixture) => {
 
 describe('the authored graph', async () => {
   const model = await loadConfigAndWeights(fixtureDirectory('llama-sharded'));
-  const graph = (layout: KvLayout, writes: 'in-place' | 'returned') =>
-    decodeModel(llama()(model, layout).author(writes)).graph;
+  const graph = async (layout: KvLayout, writes: 'in-place' | 'returned') =>
+    decodeModel(await llama()(model, layout).author(writes)).graph;
   const names = (values: readonly { readonly name: string }[]) => values.map((value) => value.name);
 
-  it('points at the safetensors files and holds no weights itself', () => {
-    const { initializer } = graph('paged', 'in-place');
+  it('points at the safetensors files and holds no weights itself', async () => {
+    const { initializer } = await graph('paged', 'in-place');
     const external = initializer.filter((tensor) => tensor.dataLocation === 1);
     expect(external).toHaveLength(model.weights.size);
     expect(new Set(external.map((tensor) => tensor.externalData![0]!.value)).size).toBe(3);
@@ -69,17 +69,17 @@ describe('the authored graph', async () => {
     expect(inside).toBeLessThan(tables + 1000);
   });
 
-  it('has the inputs and outputs that runners bind', () => {
+  it('has the inputs and outputs that runners bind', async () => {
     const pools = ['key_pool_0', 'value_pool_0', 'key_pool_1', 'value_pool_1'];
     const written = pools.map((name) => name.replace('pool', 'pool_out'));
-    const paged = graph('paged', 'in-place');
+    const paged = await graph('paged', 'in-place');
     expect(names(paged.input).sort()).toEqual(
       ['ids', 'logits_at', 'positions', 'block_table', 'slots', ...pools].sort(),
     );
     expect(names(paged.output)).toEqual([...written, 'logits']);
-    expect(names(graph('paged', 'returned').output)).toEqual(['new_kv', 'logits']);
-    expect(names(graph('contiguous', 'returned').output)).toEqual([...written, 'logits']);
-    expect(names(graph('none', 'in-place').input)).toEqual(['ids', 'logits_at', 'positions']);
-    expect(names(graph('none', 'in-place').output)).toEqual(['logits']);
+    expect(names((await graph('paged', 'returned')).output)).toEqual(['new_kv', 'logits']);
+    expect(names((await graph('contiguous', 'returned')).output)).toEqual([...written, 'logits']);
+    expect(names((await graph('none', 'in-place')).input)).toEqual(['ids', 'logits_at', 'positions']);
+    expect(names((await graph('none', 'in-place')).output)).toEqual(['logits']);
   });
 });

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { GraphSource, KvLayout, Model, ModelConfig } from '../contracts/index.ts';
 import { checkpointMatrix } from '../quant/checkpoint-matrix.ts';
 import type { Attention, AttentionStrategy, CacheWrites } from './attention.ts';
@@ -68,13 +69,16 @@ export function llamaSource(
   };
 }
 
-/** The transformer. Edges are `[tokens, …]` with tokens = rows × width; attention alone sees rows. */
-export function llamaGraph(
+/**
+ * The transformer. Edges are `[tokens, …]` with tokens = rows × width; attention alone sees rows. The event loop turns
+ * between the layers, for to quantize one takes tens of milliseconds.
+ */
+export async function llamaGraph(
   model: ModelWeights,
   strategy: AttentionStrategy,
   cacheWrites: CacheWrites,
   quantized?: (g: OnnxBuilder) => QuantizedWeights,
-): Uint8Array {
+): Promise<Uint8Array> {
   const { config } = model;
   const g = new OnnxBuilder();
   const weights = new GraphWeights(g, model.weights, quantized?.(g));
@@ -89,11 +93,13 @@ export function llamaGraph(
   let normed = rmsNorm(hidden, 'model.layers.0.input_layernorm');
 
   for (let layer = 0; layer < config.layers; layer++) {
+    await setImmediate();
     const { fed, attended } = decoder(layer, normed, hidden);
     const isLast = layer === config.layers - 1;
     [normed, hidden] = addAndNorm(fed, attended, isLast ? 'model.norm' : `model.layers.${layer + 1}.input_layernorm`);
   }
   attention.finish();
+  await setImmediate();
 
   // Few tokens need logits, and the vocabulary is the widest matrix of all.
   const wanted = g.op('Gather', [normed, logitsAt], { axis: 0 });

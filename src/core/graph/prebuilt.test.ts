@@ -9,7 +9,7 @@ import { exportGraph, PREBUILT_FILE, prebuilt } from './prebuilt.ts';
 const directory = modelDirectory('storyteller-12m');
 
 it('the embedded model’s file is what an export writes, byte for byte', async () => {
-  const exported = exportGraph(await loadConfigAndWeights(directory));
+  const exported = await exportGraph(await loadConfigAndWeights(directory));
   const committed = await readFile(join(directory, PREBUILT_FILE));
   expect(Buffer.compare(exported, committed)).toBe(0);
   expect(prebuilt()({ directory, name: 'storyteller-12m' } as Model, 'none').author('returned')).toEqual(committed);

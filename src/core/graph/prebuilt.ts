@@ -10,7 +10,7 @@ import { llamaGraph, type ModelWeights } from './llama-graph.ts';
 export const PREBUILT_FILE = 'model.onnx';
 
 /** The graph that `prebuilt` reads: fixed, without a cache, the same bytes for the same folder. */
-export function exportGraph(model: ModelWeights): Uint8Array {
+export function exportGraph(model: ModelWeights): Promise<Uint8Array> {
   return llamaGraph(model, noCacheAttention(scoreMatrix), 'returned');
 }
 

@@ -1,6 +1,6 @@
-import { RxllmError } from '../errors.ts';
 import { packBlocks } from '../quant/pack-blocks.ts';
 import { dequantize, type QuantizedMatrix } from '../quant/quantized-matrix.ts';
+import { checkRowInt8Matrix } from './check-row-int8.ts';
 import type { Edge, OnnxBuilder } from './onnx-builder.ts';
 import { ONNX_DTYPE } from './onnx-schema.ts';
 
@@ -74,16 +74,10 @@ function rowInt8Linear(g: OnnxBuilder): QuantizedLinear {
     return { codes: g.op('Cast', [shifted], { to: ONNX_DTYPE.uint8 }), scales };
   };
   return (x, name, matrix, output) => {
+    checkRowInt8Matrix(name, matrix);
     const known = rounded.get(x) ?? round(x);
     rounded.set(x, known);
     const { rows, columns } = matrix;
-    if (matrix.scales.length !== rows || matrix.zeros.some((code) => code !== ACTIVATION_ZERO)) {
-      const found = `${matrix.bits} bits in groups of ${matrix.groupSize}`;
-      throw new RxllmError(
-        'RXLLM_RECIPE_INVALID',
-        `kernel row-int8 takes 8 bits, symmetric, one scale a row; ${name} has ${found}: use kernel blocks`,
-      );
-    }
     const weights = g.tensor(`${name}.codes`, [columns, rows], transposedInt8(matrix));
     const products = g.op('Cast', [g.op('MatMulInteger', [known.codes, weights, zero])], { to: ONNX_DTYPE.float32 });
     const rowScales = g.tensor(`${name}.scales`, [rows], matrix.scales);

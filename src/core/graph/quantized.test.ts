@@ -9,7 +9,7 @@ import { fixtureDirectory, fixtureGoldens } from '../../../test/support/models.t
 import { loadConfigAndWeights } from '../model/load-model.ts';
 import { dequantize, type QuantizedMatrix } from '../quant/quantized-matrix.ts';
 import { roundToNearest } from '../quant/round-to-nearest.ts';
-import { BITS, GROUP_SIZES, type QuantScheme, quantScheme } from '../quant/scheme.ts';
+import { BITS, GROUP_SIZES, type QuantScheme, quantScheme, type SchemeOptions } from '../quant/scheme.ts';
 import { writeCheckpoint } from '../quant/write-checkpoint.ts';
 import { native } from '../runtime/native-runner.ts';
 import { OnnxBuilder } from './onnx-builder.ts';
@@ -131,6 +131,21 @@ describe('quantized', async () => {
     );
   });
 
+  it.each<[SchemeOptions, string]>([
+    [{ bits: 4, groupSize: 'channel' }, '4 bits, 1 scale a row'],
+    [{ bits: 8, groupSize: 16 }, '8 bits, 2 scales a row'],
+    [{ bits: 8, groupSize: 'channel', symmetric: false }, '8 bits, 1 scale a row, asymmetric'],
+  ])('row-int8 refuses a matrix that it does not take: %o', (options, found) => {
+    const matrix = roundToNearest(wave(4 * 32), 4, 32, quantScheme(options));
+    const g = new OnnxBuilder();
+    expect(() => quantizedWeights(g, 'row-int8', () => matrix).linear('x', ['module'])).toThrow(
+      expect.objectContaining({
+        code: 'RXLLM_OPTION_INVALID',
+        message: expect.stringContaining(`module has ${found}: use kernel blocks`),
+      }),
+    );
+  });
+
   it('row-int8 refuses a checkpoint that it does not take, before its weights are read', async () => {
     const slot = quantized({ bits: 8, groupSize: 'channel', kernel: 'row-int8' });
     const stored = async (bits: number, groupSize: 16 | 'channel', symmetric: boolean) => {
@@ -151,6 +166,6 @@ describe('quantized', async () => {
       expect(() => slot(checkpoint, 'contiguous')).toThrow(found);
     }
     const fits = await stored(8, 'channel', true);
-    expect(slot(fits, 'contiguous').author('returned').length).toBeGreaterThan(0);
+    expect((await slot(fits, 'contiguous').author('returned')).length).toBeGreaterThan(0);
   });
 });

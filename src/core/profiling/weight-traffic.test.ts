@@ -15,7 +15,7 @@ const norms = (2 * layers + 1) * hidden;
 const table = vocab * hidden;
 
 describe('weightTraffic', () => {
-  it('counts float16 weights as the float32 that they become, and a tied table as the head', () => {
+  it('counts float16 weights as the float32 that they become, and a tied table as the head', async () => {
     const expected = {
       layers: 4 * (matrices + norms),
       head: 4 * table,
@@ -23,34 +23,34 @@ describe('weightTraffic', () => {
       kernel: 'float32',
     };
     for (const layout of ['none', 'contiguous', 'paged'] as const) {
-      expect(weightTraffic(llama()(model, layout).author('in-place'), model.config)).toEqual(expected);
+      expect(weightTraffic(await llama()(model, layout).author('in-place'), model.config)).toEqual(expected);
     }
-    expect(weightTraffic(primitives()(model, 'none').author('returned'), model.config)).toEqual(expected);
-    expect(weightTraffic(exportGraph(model), model.config)).toEqual(expected);
+    expect(weightTraffic(await primitives()(model, 'none').author('returned'), model.config)).toEqual(expected);
+    expect(weightTraffic(await exportGraph(model), model.config)).toEqual(expected);
   });
 
-  it('counts codes and scales where weights are quantized', () => {
-    const of = (options: Parameters<typeof quantized>[0]) =>
-      weightTraffic(quantized(options)(model, 'contiguous').author('in-place'), model.config);
+  it('counts codes and scales where weights are quantized', async () => {
+    const of = async (options: Parameters<typeof quantized>[0]) =>
+      weightTraffic(await quantized(options)(model, 'contiguous').author('in-place'), model.config);
     // Half a byte a weight, and a float32 scale for each 32 of them.
-    expect(of({ bits: 4, groupSize: 32 })).toEqual({
+    expect(await of({ bits: 4, groupSize: 32 })).toEqual({
       layers: matrices * (1 / 2 + 4 / 32) + 4 * norms,
       head: table * (1 / 2 + 4 / 32),
       embeddingRow: 4 * hidden,
       kernel: 'int4',
     });
-    expect(of({ bits: 8, groupSize: 32, parts: ['linear', 'embeddings'] })).toEqual({
+    expect(await of({ bits: 8, groupSize: 32, parts: ['linear', 'embeddings'] })).toEqual({
       layers: matrices * (1 + 4 / 32) + 4 * norms,
       head: 4 * table,
       embeddingRow: hidden * (1 + 4 / 32),
       kernel: 'int8',
     });
-    expect(of({ bits: 8, groupSize: 'channel', kernel: 'row-int8' }).kernel).toBe('row-int8');
+    expect((await of({ bits: 8, groupSize: 'channel', kernel: 'row-int8' })).kernel).toBe('row-int8');
   });
 
   it('counts a head of its own, and biases', async () => {
     const untied = await loadConfigAndWeights(fixtureDirectory('llama-untied-bias-headdim'));
-    const traffic = weightTraffic(llama()(untied, 'paged').author('in-place'), untied.config);
+    const traffic = weightTraffic(await llama()(untied, 'paged').author('in-place'), untied.config);
     const bytes = (prefix: string) =>
       [...untied.weights].reduce(
         (sum, [name, { shape }]) => sum + (name.startsWith(prefix) ? 4 * shape.reduce((a, b) => a * b, 1) : 0),

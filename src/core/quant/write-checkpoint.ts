@@ -1,16 +1,13 @@
 import { copyFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Model, QuantizationConfig } from '../contracts/index.ts';
-import { RxllmError } from '../errors.ts';
 import { readJson } from '../model/read-json.ts';
 import { readSafetensorsHeader } from '../model/safetensors.ts';
 import { expectedTensors } from '../model/weights.ts';
 import { type TensorToWrite, writeSafetensors } from '../model/write-safetensors.ts';
 import { readPacked } from './checkpoint-matrix.ts';
-import { toHalf } from './half.ts';
-import { packGptq } from './packed-tensors.ts';
+import { checkStorable, gptqConfig, gptqTensors, storedAs } from './gptq-format.ts';
 import { checkCalibration, linearModules, type Matrices, type QuantMethod, quantizeLayers } from './quantize-layers.ts';
-import type { QuantizedMatrix } from './quantized-matrix.ts';
 import { readBytes } from './read-tensor.ts';
 import { runSettings } from './run-settings.ts';
 import type { QuantScheme } from './scheme.ts';
@@ -33,7 +30,7 @@ type Source = Pick<Model, 'directory' | 'config' | 'weights'>;
  * writes it
  */
 export async function writeCheckpoint(model: Source, out: string, options: CheckpointOptions): Promise<void> {
-  checkModel(model, options.scheme);
+  checkStorable(model, options.scheme);
   checkCalibration(options.method);
   const run = await beginRun(out, await runSettings(model, options.scheme, options.method));
   try {
@@ -65,7 +62,7 @@ async function writeFiles(
   };
   let layer = 0;
   for await (const matrices of quantizeLayers(model, { scheme, method, known, onMatrix })) {
-    const tensors = new Map([...matrices].flatMap(([module, matrix]) => packed(module, matrix, quantization)));
+    const tensors = new Map([...matrices].flatMap(([module, matrix]) => gptqTensors(module, matrix, quantization)));
     const shard = shardName(layer);
     if (!kept.has(layer)) {
       await writeSafetensors(out, shard, tensors);
@@ -86,45 +83,7 @@ async function writeFiles(
   await writeJson(out, 'model.safetensors.index.json', { metadata: {}, weight_map: map });
   await copyTexts(model.directory, out);
   const config = (await readJson(model.directory, 'config.json')) as object;
-  await writeJson(out, 'config.json', { ...config, quantization_config: hugging(quantization, scheme, method) });
-}
-
-/** A zero point of 0 cannot be told from 16 in GPTQ's first format, which all loaders know; symmetric ones never have it. */
-const storedAs = ({ bits, groupSize, symmetric }: QuantScheme): QuantizationConfig => ({
-  method: 'gptq',
-  bits,
-  groupSize,
-  zeroOffset: symmetric ? 1 : 0,
-});
-
-function hugging({ bits, groupSize, zeroOffset }: QuantizationConfig, { symmetric }: QuantScheme, method: QuantMethod) {
-  return {
-    quant_method: 'gptq',
-    bits,
-    group_size: groupSize === 'channel' ? -1 : groupSize,
-    sym: symmetric,
-    // Act-order leaves groups where they are, so that readers have nothing to reorder.
-    desc_act: false,
-    checkpoint_format: zeroOffset === 1 ? 'gptq' : 'gptq_v2',
-    lm_head: false,
-    meta: { quantizer: 'rxllm', method: method.name, ...(method.name === 'gptq' && method.options) },
-  };
-}
-
-function checkModel({ config, weights }: Pick<Model, 'config' | 'weights'>, { bits }: QuantScheme): void {
-  if (config.quantization !== undefined) {
-    const found = `the model is quantized already (${config.quantization.method}, ${config.quantization.bits} bits)`;
-    throw new RxllmError('RXLLM_MODEL_UNSUPPORTED', `${found}; quantize takes weights in F32, F16 or BF16`);
-  }
-  const perWord = 32 / bits;
-  for (let layer = 0; layer < config.layers; layer++) {
-    for (const module of linearModules({ config }, layer)) {
-      const { shape } = weights.get(`${module}.weight`)!;
-      if (shape.every((size) => size % perWord === 0)) continue;
-      const message = `${module} is [${shape}]; GPTQ's format takes multiples of ${perWord} with ${bits} bits`;
-      throw new RxllmError('RXLLM_MODEL_UNSUPPORTED', message);
-    }
-  }
+  await writeJson(out, 'config.json', { ...config, quantization_config: gptqConfig(quantization, scheme, method) });
 }
 
 async function readShard(
@@ -142,23 +101,6 @@ async function readShard(
       return [module, readPacked({ directory: out, weights }, module, { rows, columns }, quantization)];
     }),
   );
-}
-
-function packed(
-  module: string,
-  matrix: QuantizedMatrix,
-  { zeroOffset }: QuantizationConfig,
-): [string, TensorToWrite][] {
-  const { rows, columns, bits } = matrix;
-  const { qweight, qzeros, scales, groupOfInput } = packGptq(matrix, zeroOffset);
-  const groups = scales.length / rows;
-  const perWord = 32 / bits;
-  return [
-    [`${module}.qweight`, { dtype: 'I32', shape: [columns / perWord, rows], data: qweight }],
-    [`${module}.qzeros`, { dtype: 'I32', shape: [groups, rows / perWord], data: qzeros }],
-    [`${module}.scales`, { dtype: 'F16', shape: [groups, rows], data: Uint16Array.from(scales, toHalf) }],
-    [`${module}.g_idx`, { dtype: 'I32', shape: [columns], data: groupOfInput }],
-  ];
 }
 
 /** The tokenizer and what else is text, but for what is written anew. */

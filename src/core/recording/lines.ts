@@ -5,6 +5,7 @@ import type {
   Sequence,
   SequenceId,
   Settled,
+  StepStage,
   TokenEvent,
   TokenId,
 } from '../contracts/index.ts';
@@ -23,6 +24,10 @@ export type RecordLine =
       readonly model: string;
       readonly seed: number;
       readonly options: RecordedOptions;
+      /** How the weights were rounded while they were loaded; absent: as they are. */
+      readonly quantize?: string;
+      /** The folder of the model that drafted, where one was chosen. */
+      readonly draftModel?: string;
     }
   | { readonly type: 'arrive'; readonly request: RecordedRequest }
   /** `during`: while the next step's forward passes ran. */
@@ -34,8 +39,8 @@ export type RecordLine =
   | ({ readonly type: 'step'; readonly index: number; readonly now: number } & RecordedStep);
 
 export interface RecordedStep {
-  /** It ended with an error: it has neither rows nor events. */
-  readonly failed?: true;
+  /** The stage in which it ended with an error: it has neither rows nor events. */
+  readonly failed?: StepStage;
   readonly rows: readonly (readonly [SequenceId, PlannedRow['kind'], number])[];
   readonly preempted: readonly SequenceId[];
   /** Absent: none. */

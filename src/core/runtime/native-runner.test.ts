@@ -7,6 +7,7 @@ import { argmax, batchOf, forward, greedy, logitsRows, type Row, someBlocks } fr
 import { generationGoldens, modelDirectory, testPool } from '../../../test/support/models.ts';
 import type { ForwardBatch, KvLayout, KvPool, ModelRunner } from '../contracts/index.ts';
 import { llama } from '../graph/llama-graph.ts';
+import { quantized } from '../graph/quantized.ts';
 import { loadConfigAndWeights } from '../model/load-model.ts';
 import { native } from './native-runner.ts';
 import { ortCApi } from './ort-c-api.ts';
@@ -189,6 +190,24 @@ describe('cancelling, errors and disposal', () => {
         message: expect.stringContaining('ONNX Runtime: '),
       });
     }
+  });
+
+  it('lets the event loop turn between the layers of its graph, and while its session is made', async () => {
+    let turns = 0;
+    let next: NodeJS.Immediate;
+    const turn = () => {
+      turns += 1;
+      next = setImmediate(turn);
+    };
+    next = setImmediate(turn);
+    const graph = await quantized({ bits: 4, groupSize: 32 })(model, 'paged').author('in-place');
+    const whileAuthored = turns;
+    const api = ortCApi();
+    const session = await api.createSession(graph, { threads: 1, spin: false, weightsDirectory: model.directory });
+    clearImmediate(next);
+    expect(whileAuthored).toBeGreaterThanOrEqual(model.config.layers);
+    expect(turns - whileAuthored).toBeGreaterThan(1);
+    api.releaseSession(session);
   });
 
   it('refuses a pool that no memory can hold', async () => {

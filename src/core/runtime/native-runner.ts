@@ -43,7 +43,7 @@ export function native(options: NativeOptions = {}): ConfigRuntime {
     const threads = threadCount(options.threads);
     const api = ortCApi();
     const parts = allocatePool(pool, model.config);
-    const session = api.createSession(graph.author('in-place'), {
+    const session = await api.createSession(await graph.author('in-place'), {
       threads,
       spin: maySpin(options.spin),
       arena: options.arena ?? true,

@@ -1,6 +1,6 @@
 import koffi from 'koffi';
 import { RxllmError } from '../errors.ts';
-import { type Handle, OrtCalls, type Status } from './ort-calls.ts';
+import { type Handle, OrtCalls } from './ort-calls.ts';
 import { loadOrtFunctions, type OrtFunctions } from './ort-functions.ts';
 import { ortLibraryPath } from './ort-library.ts';
 import { OrtSessions, type SessionOptions } from './ort-sessions.ts';
@@ -34,8 +34,9 @@ export class OrtCApi {
     this.memory = this.calls.create(functions.CreateCpuMemoryInfo, ARENA_ALLOCATOR, MEMORY_DEFAULT);
   }
 
-  createSession(model: Uint8Array, options: SessionOptions): Handle {
-    const session = this.sessions.create(model, options);
+  /** Off the JavaScript thread. Rejects with RxllmError `RXLLM_RUNTIME_FAILED` where the model is refused. */
+  async createSession(model: Uint8Array, options: SessionOptions): Promise<Handle> {
+    const session = await this.sessions.create(model, options);
     this.live.sessions += 1;
     return session;
   }
@@ -77,17 +78,7 @@ export class OrtCApi {
   }
 
   runAsync(session: Handle, binding: Handle): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.f.RunWithBinding.async(session, null, binding, (error: unknown, status: Status) => {
-        try {
-          if (error) throw error;
-          this.calls.check(status);
-          resolve();
-        } catch (failure) {
-          reject(failure);
-        }
-      });
-    });
+    return this.calls.callElsewhere(this.f.RunWithBinding, session, null, binding);
   }
 
   /** Of a session with a profile: closes its file, a JSON array of events (Chrome's trace format), and gives its path. */

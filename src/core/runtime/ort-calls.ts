@@ -21,6 +21,31 @@ export class OrtCalls {
     return out[0]!;
   }
 
+  /**
+   * The same, on one of libuv's threads while JavaScript goes on. Memory that the arguments point to must stay reachable
+   * until then. Rejects as `check` throws.
+   */
+  async createElsewhere(call: Call, ...args: unknown[]): Promise<Handle> {
+    const out: [Handle | null] = [null];
+    await this.callElsewhere(call, ...args, out);
+    return out[0]!;
+  }
+
+  /** Calls what returns a status, on one of libuv's threads. Rejects as `check` throws. */
+  callElsewhere(call: Call, ...args: unknown[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      call.async(...args, (error: unknown, status: Status) => {
+        try {
+          if (error) throw error;
+          this.check(status);
+          resolve();
+        } catch (failure) {
+          reject(failure);
+        }
+      });
+    });
+  }
+
   /** @throws RxllmError `RXLLM_RUNTIME_FAILED` with ONNX Runtime's message */
   check(status: unknown): void {
     if (status === null) return;

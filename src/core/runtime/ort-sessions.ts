@@ -27,18 +27,20 @@ export class OrtSessions {
   private hasSharedThreads = true;
   private readonly calls: OrtCalls;
   private readonly env: Handle;
+  /** What ONNX Runtime reads on another thread, where nobody else holds on to it. To ask for the buffer also pins it. */
+  private readonly inUse = new Set<ArrayBufferLike>();
 
   constructor(calls: OrtCalls) {
     this.calls = calls;
     this.env = this.createEnvironment();
   }
 
-  /** @throws RxllmError `RXLLM_RUNTIME_FAILED` where the model is refused */
-  create(model: Uint8Array, options: SessionOptions): Handle {
+  /** Rejects with RxllmError `RXLLM_RUNTIME_FAILED` where the model is refused. */
+  async create(model: Uint8Array, options: SessionOptions): Promise<Handle> {
     const { threads, spin } = options;
     if (this.hasSharedThreads && threads === this.sharedThreads.threads && spin === this.sharedThreads.spin) {
       try {
-        return this.createOver('shared', model, options);
+        return await this.createOver('shared', model, options);
       } catch (error) {
         // The stock binding was first, and made an environment without threads.
         if (!String(error).includes('CreateEnvWithGlobalThreadPools')) throw error;
@@ -61,7 +63,7 @@ export class OrtSessions {
     }
   }
 
-  private createOver(pool: 'shared' | 'own', model: Uint8Array, settings: SessionOptions): Handle {
+  private async createOver(pool: 'shared' | 'own', model: Uint8Array, settings: SessionOptions): Promise<Handle> {
     const { calls } = this;
     const { f } = calls;
     const { threads, spin, arena = true, weightsDirectory, profilePrefix } = settings;
@@ -75,8 +77,10 @@ export class OrtSessions {
       const folderKey = 'session.model_external_initializers_file_folder_path';
       calls.check(f.AddSessionConfigEntry(options, folderKey, weightsDirectory));
       if (profilePrefix !== undefined) calls.check(f.EnableProfiling(options, profilePrefix));
-      return calls.create(f.CreateSessionFromArray, this.env, model, model.byteLength, options);
+      this.inUse.add(model.buffer);
+      return await calls.createElsewhere(f.CreateSessionFromArray, this.env, model, model.byteLength, options);
     } finally {
+      this.inUse.delete(model.buffer);
       f.ReleaseSessionOptions(options);
     }
   }

@@ -18,7 +18,7 @@ export async function selfCheck(api: OrtCApi): Promise<void> {
     );
   }
   const options = { threads: 1, spin: false, weightsDirectory: '.' };
-  const session = api.createSession(tinyGraph(), options);
+  const session = await api.createSession(tinyGraph(), options);
   const binding = api.createBinding(session);
   // With their data: nothing else holds on to it, and the runs read it.
   const tensors: { readonly tensor: Handle; readonly data: TensorData }[] = [];

@@ -11,7 +11,7 @@ it('makes sessions with threads of their own where the stock binding made the en
   const model = g.build('test');
   const stock = await ort.InferenceSession.create(model);
   const api = ortCApi();
-  const session = api.createSession(model, {
+  const session = await api.createSession(model, {
     threads: threadCount(undefined),
     spin: maySpin(undefined),
     weightsDirectory: '.',

@@ -27,7 +27,7 @@ export function stock(options: StockOptions = {}): ConfigRuntime {
     const threads = threadCount(options.threads);
     const parts = allocatePool(pool, model.config);
     const { weightsDirectory } = graph;
-    const session = await stockSession(graph.author('returned'), { threads, weightsDirectory }).catch(
+    const session = await stockSession(await graph.author('returned'), { threads, weightsDirectory }).catch(
       (cause: unknown) => {
         throw new RxllmError('RXLLM_RUNTIME_FAILED', `ONNX Runtime: ${String(cause)}`, { cause });
       },
