@@ -10,7 +10,7 @@ import { record } from '../operators/record.ts';
 import { createEngine } from './create-engine.ts';
 import { createEngineHost } from './engine-host.ts';
 import { findEngine } from './registry.ts';
-import { replay } from './replay.ts';
+import { replay } from './replay/replay.ts';
 import { observe, swap } from './swap.ts';
 
 const model = await embeddedModel();

@@ -10,7 +10,7 @@ export { paged } from './paged-attention.ts';
 export { prefixCaching } from './prefix-caching.ts';
 export { profiled } from './profiled.ts';
 export { type EngineEntry, engines, findEngine, findStages } from './registry.ts';
-export { type Parting, type Replayed, replay } from './replay.ts';
+export { type Parting, type Replayed, replay } from './replay/replay.ts';
 export { speculative, speculativeWith } from './speculative.ts';
 export { staticBatch } from './static-batching.ts';
 export { observe, pipeSlots, swap } from './swap.ts';

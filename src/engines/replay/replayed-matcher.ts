@@ -1,5 +1,5 @@
 import { defer, of } from 'rxjs';
-import type { GrammarMatcher } from '../core/contracts/index.ts';
+import type { GrammarMatcher } from '../../core/contracts/index.ts';
 
 /** A matcher whose mask is late where that of the recording was; then its step is not kept waiting for it. */
 export function replayedMatcher(matcher: GrammarMatcher, isLate: () => boolean): GrammarMatcher {

@@ -1,8 +1,8 @@
 import { firstValueFrom } from 'rxjs';
-import type { EngineContext, Sequence, SequenceId } from '../core/contracts/index.ts';
-import type { OpenGrammar } from '../core/grammar/use-grammars.ts';
-import type { RecordedRequest } from '../core/recording/lines.ts';
-import { createSequence, withGrammar } from '../operators/tokenize.ts';
+import type { EngineContext, Sequence, SequenceId } from '../../core/contracts/index.ts';
+import type { OpenGrammar } from '../../core/grammar/use-grammars.ts';
+import type { RecordedRequest } from '../../core/recording/lines.ts';
+import { createSequence, withGrammar } from '../../operators/tokenize.ts';
 import { replayedMatcher } from './replayed-matcher.ts';
 
 export interface Arrivals {

@@ -8,10 +8,10 @@ import type {
   StagedRecipe,
   StepStage,
   Tick,
-} from '../core/contracts/index.ts';
-import { failStep } from '../core/scheduling/fail-step.ts';
-import { compose } from './compose.ts';
-import { observe, pipeSlots } from './swap.ts';
+} from '../../core/contracts/index.ts';
+import { failStep } from '../../core/scheduling/fail-step.ts';
+import { compose } from '../compose.ts';
+import { observe, pipeSlots } from '../swap.ts';
 
 /** The steps of a recipe, taken one at a time as a recording tells of them. */
 export interface ReplayedSteps {

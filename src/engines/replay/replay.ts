@@ -1,14 +1,14 @@
 import { firstValueFrom, of } from 'rxjs';
-import type { Model, Sequence, SequenceId, StagedRecipe } from '../core/contracts/index.ts';
-import { RxllmError } from '../core/errors.ts';
-import { useGrammars } from '../core/grammar/use-grammars.ts';
-import { type RecordedStep, type RecordLine, recordedStep } from '../core/recording/lines.ts';
-import { createRandom } from '../core/sampling/random.ts';
-import { pause, resume } from '../core/scheduling/pause.ts';
-import { withdraw } from '../core/scheduling/withdraw.ts';
-import { disposeAll } from './dispose-all.ts';
-import { engineContext } from './engine-context.ts';
-import { resolveOptions } from './options.ts';
+import type { Model, Sequence, SequenceId, StagedRecipe } from '../../core/contracts/index.ts';
+import { RxllmError } from '../../core/errors.ts';
+import { useGrammars } from '../../core/grammar/use-grammars.ts';
+import { type RecordedStep, type RecordLine, recordedStep } from '../../core/recording/lines.ts';
+import { createRandom } from '../../core/sampling/random.ts';
+import { pause, resume } from '../../core/scheduling/pause.ts';
+import { withdraw } from '../../core/scheduling/withdraw.ts';
+import { disposeAll } from '../dispose-all.ts';
+import { engineContext } from '../engine-context.ts';
+import { resolveOptions } from '../options.ts';
 import { replayedSequence } from './replayed-sequence.ts';
 import { replayedSteps } from './replayed-steps.ts';
 

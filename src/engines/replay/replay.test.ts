@@ -1,19 +1,19 @@
 import { BehaviorSubject, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { virtualOptions } from '../../test/support/context.ts';
-import { testScheduler } from '../../test/support/marbles.ts';
-import { alphabet, scriptedRecipe } from '../../test/support/scripted-engine.ts';
-import { toyModel } from '../../test/support/toy-model.ts';
-import { pagedBlocks } from '../core/memory/paged-blocks.ts';
-import type { RecordLine } from '../core/recording/lines.ts';
-import { createRandom } from '../core/sampling/random.ts';
-import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
-import { staticBatching } from '../core/scheduling/static-batching.ts';
-import { record } from '../operators/record.ts';
-import { schedule } from '../operators/schedule.ts';
-import { createEngine } from './create-engine.ts';
+import { virtualOptions } from '../../../test/support/context.ts';
+import { testScheduler } from '../../../test/support/marbles.ts';
+import { alphabet, scriptedRecipe } from '../../../test/support/scripted-engine.ts';
+import { toyModel } from '../../../test/support/toy-model.ts';
+import { pagedBlocks } from '../../core/memory/paged-blocks.ts';
+import type { RecordLine } from '../../core/recording/lines.ts';
+import { createRandom } from '../../core/sampling/random.ts';
+import { continuousBatching } from '../../core/scheduling/continuous-batching.ts';
+import { staticBatching } from '../../core/scheduling/static-batching.ts';
+import { record } from '../../operators/record.ts';
+import { schedule } from '../../operators/schedule.ts';
+import { createEngine } from '../create-engine.ts';
+import { observe } from '../swap.ts';
 import { replay } from './replay.ts';
-import { observe } from './swap.ts';
 
 const options = {
   maxQueue: 100,
