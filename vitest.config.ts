@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
 
@@ -17,6 +18,7 @@ export default defineConfig({
     maxWorkers: 2,
     // A worker loads modules once for all its files, which saves a quarter of the time: each file cleans up behind itself.
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     // A recipe with a slot of the wrong kind must not compile: checked by the compiler, reported as tests.
     typecheck: { enabled: true, include: ['src/**/*.test-d.ts'] },
