@@ -64,15 +64,21 @@ describe('OrtCApi', () => {
     g.op('Identity', [g.input('x', 'float32', [1])], {}, 'y');
     g.output('y', 'float32', [1]);
     const model = g.build('test');
-    const threadsAfter = (threads: number, spin: boolean) => {
-      sessions.push(api.createSession(model, { threads, spin, weightsDirectory: '.' }));
-      return readdirSync('/proc/self/task').length;
-    };
     const sessions: bigint[] = [];
+    const tasks = () => readdirSync('/proc/self/task').length;
+    /** How many threads come with so many sessions. */
+    const threadsOf = (count: number, threads: number, spin: boolean) => {
+      const before = tasks();
+      for (let i = 0; i < count; i++) {
+        sessions.push(api.createSession(model, { threads, spin, weightsDirectory: '.' }));
+      }
+      return tasks() - before;
+    };
     const threads = threadCount(undefined);
-    const first = threadsAfter(threads, maySpin(undefined));
-    expect(threadsAfter(threads, maySpin(undefined))).toBe(first);
-    expect(threadsAfter(threads + 2, false)).toBe(first + threads + 1);
+    threadsOf(1, threads, maySpin(undefined));
+    // Some of this process come and go by themselves.
+    expect(Math.abs(threadsOf(12, threads, maySpin(undefined)))).toBeLessThan(6);
+    expect(Math.abs(threadsOf(12, threads + 2, false) - 12 * (threads + 1))).toBeLessThan(6);
     for (const session of sessions) api.releaseSession(session);
   });
 });
