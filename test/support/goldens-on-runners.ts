@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KvLayout } from '../../src/core/contracts/index.ts';
+import type { KvLayout, KvPool } from '../../src/core/contracts/index.ts';
 import { llama } from '../../src/core/graph/llama-graph.ts';
 import { loadConfigAndWeights } from '../../src/core/model/load-model.ts';
 import { native } from '../../src/core/runtime/native-runner.ts';
@@ -10,6 +10,10 @@ import { type GenerationCase, generationGoldens, modelDirectory, testPool } from
 const RUNTIMES = { native, stock };
 type Runtime = keyof typeof RUNTIMES;
 const LAYOUTS: readonly KvLayout[] = ['paged', 'contiguous'];
+
+/** One sequence between two others: the stock runner copies a contiguous pool whole at each step. */
+const poolFor = (layout: KvLayout): KvPool =>
+  layout === 'contiguous' ? { layout, blocks: 3, blockSize: 1024 } : testPool(layout);
 
 /** The largest difference from the reference's 20 likeliest, over the largest logit. */
 function logitsError(logits: Float32Array, { ids, values }: GenerationCase['last_logits_top20']): number {
@@ -30,7 +34,7 @@ export function testGoldensOnRunners(tokens: (model: string) => number): void {
       newTokens: number,
       chunk?: number,
     ): Promise<void> {
-      const pool = testPool(layout);
+      const pool = poolFor(layout);
       const runner = await RUNTIMES[runtime]()(llama()(model, layout), model, pool);
       for (const golden of cases) {
         const options = chunk === undefined ? {} : { chunk };
@@ -45,9 +49,7 @@ export function testGoldensOnRunners(tokens: (model: string) => number): void {
       LAYOUTS.map((layout) => ({ runtime, layout })),
     );
     it.each(combinations)('$runtime, $layout: the reference greedy ids', async ({ runtime, layout }) => {
-      // The stock runner copies a contiguous cache whole at each step.
-      const most = runtime === 'stock' && layout === 'contiguous' ? 16 : 64;
-      await expectGoldens(runtime, layout, goldens, Math.min(most, tokens(name)));
+      await expectGoldens(runtime, layout, goldens, tokens(name));
     });
 
     // Each pass runs the whole sequence again: short prompts and few tokens, to stay quick.
