@@ -8,6 +8,7 @@ export default defineConfig({
     ...quick.test,
     include: ['src/**/*.full.ts', 'test/**/*.full.ts'],
     typecheck: { enabled: false },
+    env: { RXLLM_SPIN: '0' },
     testTimeout: 600_000,
   },
 });

@@ -18,6 +18,7 @@ import {
   serveScript,
   steppedBy,
   turns,
+  until,
 } from '../support/real-server.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -42,9 +43,9 @@ describe('11. an abort during prefill is heeded, seven others decoding', () => {
     const before = prompts().length;
     const client = leavingClient(server, '/v1/completions', { prompt: Array(300).fill(A), stream });
     while (prompts().length < before + 2) await pass();
-    await vi.waitUntil(isRunning);
+    await until(isRunning);
     client.leave();
-    await vi.waitUntil(
+    await until(
       () => new Promise<boolean>((resolve) => server.app.server.getConnections((_, count) => resolve(count === 7))),
     );
     await turns();

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { oneAtATime } from '../../src/core/scheduling/one-at-a-time.ts';
 import { schedule } from '../../src/operators/schedule.ts';
 import {
@@ -11,6 +11,7 @@ import {
   serveScript,
   steppedBy,
   turns,
+  until,
 } from '../support/real-server.ts';
 
 const servers: RealServer[] = [];
@@ -36,7 +37,7 @@ describe('10. A disconnect does not stop generation', () => {
     const server = await serve(script);
     const client = leavingClient(server, '/v1/completions', { ...body, stream });
     for (let i = 0; i < 3; i++) await pass();
-    await vi.waitUntil(() => isRunning() && (!stream || client.events().length === 3));
+    await until(() => isRunning() && (!stream || client.events().length === 3));
     expect(server.kv.used).toBe(1);
     client.leave();
     await allGone(server);
@@ -57,7 +58,7 @@ describe('10. A disconnect does not stop generation', () => {
     const socket = await server.socket();
     socket.send({ type: 'generate', id: 'a', ...body });
     for (let i = 0; i < 3; i++) await pass();
-    await vi.waitUntil(() => socket.text('a').length === 3 && isRunning());
+    await until(() => socket.text('a').length === 3 && isRunning());
     if (how === 'cancel') {
       socket.send({ type: 'cancel', id: 'a' });
       socket.send({ type: 'nothing' });
@@ -76,7 +77,7 @@ describe('10. A disconnect does not stop generation', () => {
     const { script, pass } = steppedBy(endless);
     const server = await serve(script);
     const reply = server.post('/v1/completions', { ...body, max_tokens: 1 });
-    await vi.waitUntil(() => server.runner.calls.length === 1);
+    await until(() => server.runner.calls.length === 1);
     await turns();
     await pass();
     expect((await reply).body.choices[0]).toMatchObject({ text: 'a' });
@@ -90,7 +91,7 @@ describe('11. An abort during prefill is ignored', () => {
     const client = leavingClient(server, '/v1/completions', { prompt: Array(300).fill(A), stream });
     await pass();
     await pass();
-    await vi.waitUntil(isRunning);
+    await until(isRunning);
     client.leave();
     await allGone(server);
     await pass();
@@ -159,7 +160,7 @@ describe('13. What an abort gives', () => {
       complete: () => seen.push('complete'),
     });
     await pass();
-    await vi.waitUntil(() => seen.includes('token') && isRunning());
+    await until(() => seen.includes('token') && isRunning());
     subscription.unsubscribe();
     await pass();
     await expectIdle(server);
@@ -177,7 +178,7 @@ describe('13. What an abort gives', () => {
       const result = server.engine.generate('a', 10, {}, { signal: client.signal });
       const rejected = expect(result).rejects.toMatchObject({ name: 'AbortError' });
       if (moment === 'while it runs') await pass();
-      if (moment !== 'before') await vi.waitUntil(isRunning);
+      if (moment !== 'before') await until(isRunning);
       client.abort();
       await rejected;
       other?.unsubscribe();

@@ -4,7 +4,15 @@ import type { TokenEvent } from '../../src/core/contracts/index.ts';
 import { ortCApi } from '../../src/core/runtime/ort-c-api.ts';
 import { oneAtATime } from '../../src/core/scheduling/one-at-a-time.ts';
 import { schedule } from '../../src/operators/schedule.ts';
-import { byteTokens, type RealServer, serveEmbedded, serveScript, steppedBy, turns } from '../support/real-server.ts';
+import {
+  byteTokens,
+  type RealServer,
+  serveEmbedded,
+  serveScript,
+  steppedBy,
+  turns,
+  until,
+} from '../support/real-server.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
 afterAll(() => Promise.all(closing.map((close) => close())));
@@ -72,7 +80,7 @@ describe('17. Dispose races running work', () => {
     const { engine } = keep(await serveScript(script));
     const result = engine.generate('a', 10);
     await pass();
-    await vi.waitUntil(isRunning);
+    await until(isRunning);
     let closed = false;
     const closing = engine.close().then(() => {
       closed = true;
@@ -90,7 +98,7 @@ describe('17. Dispose races running work', () => {
     const before = { ...live };
     const server = await serveEmbedded();
     const result = server.post('/v1/completions', { ...greedy, prompt: Array(1500).fill(A), max_tokens: 5 });
-    await vi.waitUntil(() => server.stats() !== undefined, 10_000);
+    await until(() => server.stats() !== undefined);
     await Promise.all([server.engine.close(), server.engine.close()]);
     expect(live).toEqual(before);
     expect((await result).body.choices[0]).toMatchObject({ finish_reason: 'abort' });

@@ -7,9 +7,12 @@ import { buildServer } from '../../src/transport/server.ts';
 import { chunksOf, embeddedModel, eventData } from '../support/real-server.ts';
 
 const PROMPTS = ['Once upon a time', 'The fox', 'A small house by the sea', 'Anna had a secret.'];
+const LENGTHS = 7;
+/** After so many streams their bodies come again. */
+const DISTINCT = PROMPTS.length * LENGTHS;
 const bodyOf = (stream: number) => ({
   prompt: PROMPTS[stream % PROMPTS.length]!,
-  max_tokens: 8 + (stream % 7) * 4,
+  max_tokens: 8 + (stream % LENGTHS) * 4,
   temperature: 0,
   ignore_eos: true,
 });
@@ -55,10 +58,12 @@ it('64 streams over two swaps: none fails, none changes its text', async () => {
   const texts = await Promise.all(replies.map(async (reply) => textOf(await (await reply).text())));
 
   await swapTo('kv-cache');
+  const alone: string[] = [];
   for (const [stream, text] of texts.entries()) {
     const { prompt, max_tokens } = bodyOf(stream);
-    const alone = await host.engine()!.generate(prompt, max_tokens, { ignoreEos: true });
-    expect(text, `stream ${stream}`).toBe(alone.text);
+    alone[stream] =
+      alone[stream - DISTINCT] ?? (await host.engine()!.generate(prompt, max_tokens, { ignoreEos: true })).text;
+    expect(text, `stream ${stream}`).toBe(alone[stream]);
   }
   await app.close();
   await host.close();

@@ -1,5 +1,5 @@
 import { tap } from 'rxjs';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { createEngine, kvCache } from '../../src/engines/index.ts';
 import {
   byteTokens,
@@ -9,6 +9,7 @@ import {
   serveEngine,
   serveScript,
   steppedBy,
+  until,
 } from '../support/real-server.ts';
 
 const closing: (() => Promise<void>)[] = [];
@@ -72,7 +73,7 @@ describe('a full queue', () => {
     const server = keep(await serveScript(script, { options: { maxQueue: 4 } }));
     const body = { prompt: 'a', max_tokens: 1 };
     const first = server.post('/v1/completions', body);
-    await vi.waitUntil(isRunning);
+    await until(isRunning);
     // One runs, four may wait.
     const replies = Array.from({ length: CLIENTS - 1 }, (_, index) =>
       index % 2
@@ -87,7 +88,7 @@ describe('a full queue', () => {
 
     let settled = 0;
     const all = Promise.all(replies.map((reply) => reply.finally(() => settled++)));
-    await vi.waitUntil(() => settled === CLIENTS - 1 - 4);
+    await until(() => settled === CLIENTS - 1 - 4);
     for (let i = 0; i < 5; i++) await pass();
     const refused = (await all).filter((reply) => reply?.status === 429);
     expect(refused).toHaveLength(CLIENTS - 1 - 4);

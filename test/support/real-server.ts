@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { VirtualTimeScheduler } from 'rxjs';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import type {
   Engine,
   EngineOptions,
@@ -160,7 +160,7 @@ export function steppedBy(script: Script) {
     script: { ...script, clock, delayMs: 1 },
     isRunning,
     pass: async () => {
-      await vi.waitUntil(isRunning, 10_000);
+      await until(isRunning);
       clock.flush();
     },
   };
@@ -185,12 +185,19 @@ export function leavingClient({ address }: RealServer, path: string, body: objec
   };
 }
 
-/** Resolves when no client is connected any more, as far as the server knows. */
+/** Resolves when no client is connected any more, as far as the server knows, and it has heard the news. */
 export async function allGone({ app }: RealServer): Promise<void> {
-  await vi.waitUntil(
-    () => new Promise<boolean>((resolve) => app.server.getConnections((_, count) => resolve(count === 0))),
-    10_000,
-  );
+  await until(() => new Promise<boolean>((resolve) => app.server.getConnections((_, count) => resolve(count === 0))));
+  await turns();
+}
+
+/** Resolves when this is so, looked at in each turn of the event loop: no test waits for a clock. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const last = performance.now() + 10_000;
+  while (!(await holds())) {
+    if (performance.now() > last) throw new Error(`not within 10 s: ${holds}`);
+    await turns(1);
+  }
 }
 
 /** Resolves when the event loop has turned so often: an engine that still ran would have begun a step. */
@@ -210,7 +217,7 @@ const BYTE_ORDER = [...ALL_BYTES.filter(isPrintable), ...ALL_BYTES.filter((byte)
 
 /** Nothing runs or waits, nothing is held, and nothing begins any more. */
 export async function expectIdle(server: ScriptedServer): Promise<void> {
-  await vi.waitFor(() => expect(server.stats()).toMatchObject({ running: 0, waiting: 0 }), 10_000);
+  await until(() => server.stats()?.running === 0 && server.stats()?.waiting === 0);
   expect(server.kv.used).toBe(0);
   server.kv.checkInvariants();
   const ran = server.runner.calls.length;

@@ -6,12 +6,12 @@ import { loadModel } from '../../src/core/model/load-model.ts';
 import { draftModel } from '../../src/core/speculation/draft-model.ts';
 import { promptLookup } from '../../src/core/speculation/prompt-lookup.ts';
 import { selfDraft } from '../../src/core/speculation/self-draft.ts';
-import { createEngine } from '../../src/engines/create-engine.ts';
 import { prefixCaching } from '../../src/engines/prefix-caching.ts';
 import { pipeSlots, swap } from '../../src/engines/swap.ts';
 import { draft } from '../../src/operators/draft.ts';
 import { verify } from '../../src/operators/verify.ts';
 import { generationGoldens, modelDirectory } from './models.ts';
+import { withEngine } from './with-engine.ts';
 
 const PROPOSERS: Readonly<Record<string, ProposerSlot>> = {
   'a draft model': draftModel(modelDirectory('storyteller-draft')),
@@ -60,26 +60,34 @@ export function testSpeculation({ prompts: more, tokens, goldens, alone }: Specu
     return results.map(({ outputIds }) => outputIds);
   }
 
-  it.each(Object.entries(PROPOSERS))('%s changes no token', async (_, proposer) => {
+  const cases = generationGoldens('storyteller-12m').slice(0, goldens);
+
+  async function sayPlainly() {
     const model = await loadModel(modelDirectory('storyteller-12m'));
-    const cases = generationGoldens('storyteller-12m').slice(0, goldens);
     const prompts = [...cases.map(({ input_ids }) => input_ids), ...morePrompts(model, more)];
-    const plain = await createEngine(prefixCaching, model);
+    const [expected, seeded] = await withEngine(prefixCaching, model, async (engine) => [
+      await idsOf(engine, prompts, {}),
+      await idsOf(engine, prompts, SEEDED),
+    ]);
+    return { model, prompts, expected: expected!, seeded: seeded! };
+  }
+  /** By the first test, for all. */
+  let plain: ReturnType<typeof sayPlainly> | undefined;
+
+  it.each(Object.entries(PROPOSERS))('%s changes no token', async (_, proposer) => {
+    plain ??= sayPlainly();
+    const { model, prompts, expected, seeded } = await plain;
     const decode = pipeSlots(draft(proposer, { k: 4, adapt: false }), verify());
-    const speculative = await createEngine(swap(prefixCaching, { name: 'speculative', decode }), model);
-    try {
-      const expected = await idsOf(plain, prompts, {});
+    const recipe = swap(prefixCaching, { name: 'speculative', decode });
+    await withEngine(recipe, model, async (speculative) => {
       const greedy = await idsOf(speculative, prompts, {});
       expect(greedy).toEqual(expected);
       expect(greedy.slice(0, goldens)).toEqual(cases.map(({ greedy_ids }) => greedy_ids.slice(0, tokens)));
-      const seeded = await idsOf(plain, prompts, SEEDED);
       expect(await idsOf(speculative, prompts, SEEDED)).toEqual(seeded);
       for (const [i, prompt] of prompts.slice(0, alone).entries()) {
         expect(await idsOf(speculative, [prompt], {})).toEqual([expected[i]]);
         expect(await idsOf(speculative, [prompt], SEEDED)).toEqual([seeded[i]]);
       }
-    } finally {
-      await Promise.all([plain.close(), speculative.close()]);
-    }
+    });
   });
 }

@@ -1,0 +1,3 @@
+import { testRejectionSampling } from '../../../test/support/rejection-sampling.ts';
+
+testRejectionSampling({ seeds: 20 });

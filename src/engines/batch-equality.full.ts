@@ -1,0 +1,3 @@
+import { testBatchEquality } from '../../test/support/batch-equality.ts';
+
+testBatchEquality({ repeats: true });

@@ -1,0 +1,3 @@
+import { testGoldensOnRunners } from './support/goldens-on-runners.ts';
+
+testGoldensOnRunners(() => 64);
