@@ -82,10 +82,10 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   if (logger?.isLevelEnabled('debug')) logRequests(app);
   limitConnections(app, maxConnections);
   addDraining(app);
+  addWebSockets(app, webSocket);
   if (corsOrigins.length > 0) allowOrigins(app, corsOrigins);
   // Behind CORS, whose preflights bring no key, and whose headers a page needs to read that its key is wrong.
   if (hasApiKey) app.after(() => requireApiKey(app, apiKeys));
-  addWebSockets(app, webSocket);
   addOpenApi(app);
   const instruments = createInstruments();
   if (logger && statusMs !== undefined) logStatus(app, logger, instruments, statusMs);
