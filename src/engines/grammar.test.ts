@@ -4,6 +4,7 @@ import { embeddedModel } from '../../test/support/real-server.ts';
 import { slowed } from '../../test/support/slow-matcher.ts';
 import { withEngine } from '../../test/support/with-engine.ts';
 import type { Engine, ResponseFormat, SamplingParams } from '../core/contracts/index.ts';
+import { GRAMMAR_LIMITS } from '../core/grammar/grammars.ts';
 import { type RecordLine, recordedOptions } from '../core/recording/lines.ts';
 import { createRandom } from '../core/sampling/random.ts';
 import { record } from '../operators/record.ts';
@@ -37,6 +38,27 @@ describe('every kind of engine follows a grammar, and draws the same from it', a
     expect(result.text).toMatch(REGEX);
     expect(result.finishReason).toBe('stop');
     if (recipe.exact) expect(result.text).toBe(reference.text);
+  });
+});
+
+it('neither texts without a grammar nor those whose grammar is compiled wait for others to be compiled', async () => {
+  const items = { type: 'string', maxLength: 60 };
+  await withEngine(findEngine('continuous-batching').recipe, model, async (engine) => {
+    await engine.generate(PROMPT, undefined, params);
+    const refused: unknown[] = [];
+    // More than may wait, each with a grammar of its own that takes seconds.
+    const waiting = Array.from({ length: GRAMMAR_LIMITS.maxWaiting + 2 }, (_, count) => {
+      const schema = { title: String(count), type: 'array', items, minItems: 60, maxItems: 60 };
+      const responseFormat: ResponseFormat = { type: 'json_schema', schema };
+      return engine
+        .stream({ prompt: PROMPT, params: { responseFormat } })
+        .subscribe({ error: (error: unknown) => refused.push(error) });
+    });
+    expect((await engine.generate(PROMPT, 8, { ignoreEos: true })).metrics.outputTokens).toBe(8);
+    expect((await engine.generate(PROMPT, undefined, params)).text).toMatch(REGEX);
+    for (const reading of waiting) reading.unsubscribe();
+    expect(refused).toHaveLength(2);
+    expect(refused[0]).toMatchObject({ code: 'RXLLM_QUEUE_FULL' });
   });
 });
 

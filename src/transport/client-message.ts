@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { RxllmError } from '../core/errors.ts';
+import { isRecord } from '../core/is-record.ts';
 import { bytes, HttpError } from './errors.ts';
 import { withoutNulls } from './nulls.ts';
 import {
@@ -23,7 +24,7 @@ export function parseFrame(data: Buffer, isBinary: boolean, maxBytes: number): o
     throw new HttpError(413, 'request_too_large', `The message is larger than ${bytes(maxBytes)}.`);
   }
   const value = parseJson(data.toString());
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isRecord(value)) {
     throw invalid('A message must be a JSON object, such as {"type":"generate","id":"1","prompt":"Once"}.');
   }
   return value;

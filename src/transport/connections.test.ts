@@ -107,9 +107,37 @@ describe('a WebSocket', () => {
   });
 });
 
-describe('what never becomes a request', () => {
-  const errorIn = (reply: string) => JSON.parse(reply.slice(reply.indexOf('{'))).error;
+const errorIn = (reply: string) => JSON.parse(reply.slice(reply.indexOf('{'))).error;
 
+describe('what a request expects', () => {
+  it('is refused in the shape of all errors where it is unknown, and the connection goes on', async () => {
+    const { connection, engine } = await serve(() => say(['ok']));
+    const socket = connection();
+    socket.write(post({}, 'Expect: foo\r\nX-Request-Id: mine\r\n'));
+    const reply = await readUntil(socket, '}}');
+    expect(reply).toMatch(/^HTTP\/1.1 417 Expectation Failed\r\nx-request-id: mine\r\n/);
+    expect(errorIn(reply)).toEqual({
+      message: 'Expect: only "100-continue" is understood, not "foo"; leave the header out.',
+      type: 'invalid_request_error',
+      param: null,
+      code: 'expectation_failed',
+    });
+    expect(engine.requests).toEqual([]);
+    socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(await readUntil(socket, '"status":"ok"')).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+  });
+
+  it('is told to go on where it is 100-continue', async () => {
+    const { connection } = await serve(() => say(['ok']));
+    const socket = connection();
+    socket.write(post({}, 'Expect: 100-Continue\r\n'));
+    expect(await readUntil(socket, '"object":"text_completion"')).toMatch(
+      /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200/,
+    );
+  });
+});
+
+describe('what never becomes a request', () => {
   it.each([
     ['no HTTP', 'HELLO\r\n\r\n', 400, 'RXLLM_INVALID_REQUEST'],
     ['two lengths', post({}, 'Content-Length: 3\r\n'), 400, 'RXLLM_INVALID_REQUEST'],

@@ -22,7 +22,8 @@ it('tells of each request in a line, with its id, and nothing that it brought', 
   const socket = await new TestSocket(address, headers).opened();
   await socket.close();
   await fetch(`${address}/v1/models`, { headers: { authorization: 'Bearer wrong-secret' } });
-  await vi.waitFor(() => expect(lines.filter(({ method }) => method)).toHaveLength(5));
+  await expect(new TestSocket(address).opened()).rejects.toThrow('401');
+  await vi.waitFor(() => expect(lines.filter(({ method }) => method)).toHaveLength(6));
   const requests = lines.filter(({ method }) => method).map(({ method, path, status }) => [method, path, status]);
   expect(requests).toEqual([
     ['POST', '/v1/completions', 200],
@@ -30,6 +31,7 @@ it('tells of each request in a line, with its id, and nothing that it brought', 
     ['POST', '/v1/completions', 400],
     ['GET', '/v1/stream', 101],
     ['GET', '/v1/models', 401],
+    ['GET', '/v1/stream', 401],
   ]);
   expect(lines.filter(({ reqId }) => reqId === 'mine').length).toBeGreaterThanOrEqual(4);
   for (const word of ['secret', 'private', 'hidden']) expect(JSON.stringify(lines)).not.toContain(word);

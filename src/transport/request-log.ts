@@ -10,9 +10,10 @@ export function logRequests(app: FastifyInstance): void {
     replyClosed(reply.raw).subscribe(() => {
       const { method, url, ip, log } = request;
       const path = url.replace(/\?.*$/s, '');
-      const status = request.ws ? 101 : reply.raw.statusCode;
+      const opened = request.ws && !reply.raw.headersSent;
+      const status = opened ? 101 : reply.raw.statusCode;
       const ms = Math.round(reply.elapsedTime);
-      const gone = !request.ws && !reply.raw.writableFinished && { clientGone: true };
+      const gone = !opened && !reply.raw.writableFinished && { clientGone: true };
       log.debug({ method, path, status, ms, ip, ...gone }, `${method} ${path} ${status} in ${ms} ms`);
     });
   });

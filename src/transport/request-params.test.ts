@@ -78,7 +78,18 @@ describe('what is asked', () => {
 
 describe('what is refused', () => {
   it.each([
-    [{ functions: [] }, 'functions', 'functions: this field is unknown or not supported; remove it.'],
+    [{ functions: [] }, 'functions', 'functions: this field is not supported; instead give "tools".'],
+    [
+      { max_new_tokens: 5 },
+      'max_new_tokens',
+      'max_new_tokens: this field is not supported; instead give "max_tokens".',
+    ],
+    [{ toString: 1 }, 'toString', 'toString: this field is unknown or not supported; remove it.'],
+    [
+      { stream: true, stream_options: { regex: 'a' } },
+      'stream_options.regex',
+      'stream_options.regex: this field is unknown or not supported; remove it.',
+    ],
     [{ best_of: 2 }, 'best_of', 'best_of: this field is unknown or not supported; remove it.'],
     [{ stream_options: { x: 1 }, stream: true }, 'stream_options.x', 'stream_options.x: this field is unknown'],
     [{ stream_options: { include_usage: true } }, 'stream_options', 'stream_options: set "stream": true with it.'],

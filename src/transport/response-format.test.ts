@@ -63,7 +63,14 @@ describe('what is refused', () => {
       'and there is response_format',
     ],
     [{ guided_regex: 'a', ignore_eos: true }, 'ignore_eos', 'a text that follows a format ends with it'],
-    [{ guided_json: {} }, 'guided_json', 'unknown or not supported'],
+    [
+      { guided_json: {} },
+      'guided_json',
+      'instead give "response_format": {"type": "json_schema", "json_schema": {"name": …, "schema": …}}.',
+    ],
+    [{ structured_outputs: { regex: 'a' } }, 'structured_outputs', 'regex as "guided_regex"'],
+    [{ guided_decoding_backend: 'outlines' }, 'guided_decoding_backend', 'remove it, for XGrammar compiles every'],
+    [{ json_schema: {} }, 'json_schema', 'instead give "response_format"'],
   ])('%j names %s', async (body, param, message) => {
     const { status, error, params } = await ask(body);
     expect(status).toBe(400);

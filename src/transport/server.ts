@@ -11,6 +11,7 @@ import { allowOrigins } from './cors.ts';
 import { addDraining } from './drain.ts';
 import type { EngineSource } from './engine-source.ts';
 import { addErrorReplies, replyWithError } from './error-replies.ts';
+import { refuseExpectations } from './expectation.ts';
 import { health } from './health.ts';
 import { createInstruments } from './instruments.ts';
 import { meteredSource } from './metered-engine.ts';
@@ -80,12 +81,13 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
     reply.header('x-request-id', request.id);
   });
   if (logger?.isLevelEnabled('debug')) logRequests(app);
+  refuseExpectations(app);
   limitConnections(app, maxConnections);
   addDraining(app);
+  addWebSockets(app, webSocket);
   if (corsOrigins.length > 0) allowOrigins(app, corsOrigins);
   // Behind CORS, whose preflights bring no key, and whose headers a page needs to read that its key is wrong.
   if (hasApiKey) app.after(() => requireApiKey(app, apiKeys));
-  addWebSockets(app, webSocket);
   addOpenApi(app);
   const instruments = createInstruments();
   if (logger && statusMs !== undefined) logStatus(app, logger, instruments, statusMs);

@@ -12,7 +12,7 @@ function parse(pieces: readonly string[], form = TAGGED_CALL) {
   const parts: TextPart[] = [];
   for (const piece of pieces) parts.push(...parser.push(piece));
   parts.push(...parser.flush());
-  return { parts, called: parser.called, ...collectParts(parts) };
+  return { parts, hasWholeCalls: parser.hasWholeCalls, ...collectParts(parts) };
 }
 
 describe.each([
@@ -51,7 +51,7 @@ describe.each([
 
   it('one that is cut keeps what there is of it', () => {
     expect(parse([written(form, 'f', '{"a": "b').slice(0, -form.end.length)], form)).toMatchObject({
-      called: true,
+      hasWholeCalls: false,
       text: '',
       calls: [{ name: 'f', arguments: '{"a": "b' }],
     });
@@ -70,12 +70,16 @@ it('a call that is cut before its name is whole is text', () => {
   expect(parse([`Well. ${TAGGED_CALL.begin}wea`])).toMatchObject({
     text: `Well. ${TAGGED_CALL.begin}wea`,
     calls: [],
-    called: false,
+    hasWholeCalls: false,
   });
 });
 
 it('text that never becomes a call is text', () => {
-  expect(parse(['a < b ', '<tool', '_cal'])).toMatchObject({ text: 'a < b <tool_cal', calls: [], called: false });
+  expect(parse(['a < b ', '<tool', '_cal'])).toMatchObject({
+    text: 'a < b <tool_cal',
+    calls: [],
+    hasWholeCalls: false,
+  });
   expect(parse(['a ', '<tool', 'box>']).parts.map((part) => part.type === 'text' && part.text)).toEqual([
     'a ',
     '<toolbox>',

@@ -14,8 +14,8 @@ export interface ToolCallParser {
   push(text: string): TextPart[];
   /** What was held back, once. */
   flush(): TextPart[];
-  /** Whether there was a call. */
-  readonly called: boolean;
+  /** Whether there was a call, and the arguments of the last are whole. */
+  readonly hasWholeCalls: boolean;
 }
 
 /** For a request that may call tools; for any other the text is text. */
@@ -24,9 +24,12 @@ export function callParser({ params }: GenerateRequest, { model, options }: Engi
   return createToolCallParser(model.tokenizer.toolCallForm, () => `call_${options.newId().replaceAll('-', '')}`);
 }
 
-/** `tool_calls` where the text ended by itself after a call. */
-export function finishReason(reason: FinishReason, { called }: ToolCallParser): WireFinishReason {
-  return called && reason === 'stop' ? 'tool_calls' : reason;
+/**
+ * `tool_calls` where the text ended by itself, or at a stop string, after a call. A stop string in the arguments of one
+ * is told as `stop`, OpenAI's word for that: `tool_calls` would promise arguments that can be read.
+ */
+export function finishReason(reason: FinishReason, { hasWholeCalls }: ToolCallParser): WireFinishReason {
+  return hasWholeCalls && reason === 'stop' ? 'tool_calls' : reason;
 }
 
 export function collectParts(parts: readonly TextPart[]): {
@@ -47,7 +50,7 @@ export function collectParts(parts: readonly TextPart[]): {
 const PLAIN: ToolCallParser = {
   push: (text) => (text === '' ? [] : [{ type: 'text', text }]),
   flush: () => [],
-  called: false,
+  hasWholeCalls: false,
 };
 
 /**
@@ -106,8 +109,8 @@ export function createToolCallParser(form: ToolCallForm, newId: () => string): T
   };
 
   return {
-    get called() {
-      return index >= 0;
+    get hasWholeCalls() {
+      return index >= 0 && state !== 'arguments';
     },
     push: (text) => {
       held += text;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeEngine, say } from '../../test/support/fake-engine.ts';
+import { TAGGED_CALL } from '../core/text/tool-call-form.ts';
 import type { ToolFields } from './schemas.ts';
 import { buildServer } from './server.ts';
 import { toToolUse } from './tool-use.ts';
@@ -18,6 +19,15 @@ const CALL = [
   '"Bern"}',
   '}\n</tool_call>',
 ];
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 async function ask(body: object, pieces: readonly string[] = ['ok'], finish: Parameters<typeof say>[1] = {}) {
   const engine = fakeEngine(() => say(pieces, finish), { maxModelLen: 1024 });
@@ -148,12 +158,29 @@ describe('what the client is told', () => {
     expect(choice.message.tool_calls[0].function).toEqual({ name: 'weather', arguments: '{"city": ' });
   });
 
-  it('the same, whole and streamed, wherever it is cut', async () => {
-    const text = CALL.slice(1).join('');
+  const text = CALL.slice(1).join('');
+  const end = text.length - TAGGED_CALL.end.length;
+  it.each([
+    ['max_tokens cuts it', 'length', text.length - 1, 'length'],
+    ['a stop string cuts its arguments', 'stop', end, 'stop'],
+    ['a stop string stands behind its arguments', 'stop', end + 1, 'tool_calls'],
+    ['a stop string cuts the arguments of the next one', 'stop', text.length + end, 'stop'],
+    ['a stop string cuts the name of the next one', 'stop', text.length + 20, 'tool_calls'],
+  ] as const)('%s: %s at %i ends with %s', async (_name, reason, length, told) => {
+    const { reply } = await ask({ tools: TOOLS }, [text.repeat(2).slice(0, length)], { reason });
+    const [{ message, finish_reason: finish }] = reply.json().choices;
+    expect(finish).toBe(told);
+    const readable = message.tool_calls.every((call: { function: { arguments: string } }) =>
+      isJson(call.function.arguments),
+    );
+    if (told === 'tool_calls') expect(readable).toBe(true);
+  });
+
+  it.each(['length', 'stop'] as const)('the same, whole and streamed, wherever %s cuts it', async (cutBy) => {
     for (let length = 1; length < text.length; length += 8) {
       const cut = [text.slice(0, length)];
-      const { reply: whole } = await ask({ tools: TOOLS }, cut, { reason: 'length' });
-      const { reply: streamed } = await ask({ tools: TOOLS, stream: true }, cut, { reason: 'length' });
+      const { reply: whole } = await ask({ tools: TOOLS }, cut, { reason: cutBy });
+      const { reply: streamed } = await ask({ tools: TOOLS, stream: true }, cut, { reason: cutBy });
       const { message, finish_reason: reason } = whole.json().choices[0];
       expect(message.content || message.tool_calls).toBeTruthy();
       const chunks = [...streamed.payload.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => JSON.parse(json!).choices[0]);

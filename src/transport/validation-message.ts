@@ -1,4 +1,5 @@
 import type { FastifySchemaValidationError } from 'fastify';
+import { unknownField } from './unknown-fields.ts';
 
 /**
  * The one sentence that tells what to change, out of ajv's list. Under a union ajv reports the first error of each
@@ -19,7 +20,7 @@ export function validationMessage(errors: readonly FastifySchemaValidationError[
   if (first.keyword === 'additionalProperties') {
     const field = join(path, String(additionalProperty));
     if (additionalProperty === '') return { message: `${path}: a field "" is not supported; remove it.`, param: path };
-    return { message: `${field}: this field is unknown or not supported; remove it.`, param: field };
+    return { message: `${field}: ${unknownField(field)}.`, param: field };
   }
   if (first.keyword === 'required') {
     const field = join(path, String(missingProperty));

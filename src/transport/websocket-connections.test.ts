@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { connect } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { say } from '../../test/support/fake-engine.ts';
@@ -93,6 +95,38 @@ describe('a connection', () => {
     const plain = await fetch(`${address}/v1/stream`);
     expect(plain.status).toBe(426);
     expect(await plain.json()).toMatchObject({ error: { code: 'upgrade_required' } });
+  });
+
+  it.each(['/', '/health', '/metrics', '/openapi.json', '/v1/models', '/admin/observe', '/nothing'])(
+    'is refused on %s before it is opened, in the shape of all errors',
+    async (path) => {
+      const { address, open } = await serveSockets(() => say(['ok']));
+      const socket = new WebSocket(address.replace('http', 'ws') + path);
+      const reply = await new Promise<IncomingMessage>((resolve, reject) => {
+        socket.once('unexpected-response', (_request, response) => resolve(response));
+        socket.once('open', () => reject(new Error('it was opened')));
+      });
+      expect([reply.statusCode, reply.headers.connection]).toEqual([404, 'close']);
+      const { error } = JSON.parse(await text(reply));
+      expect(error).toMatchObject({ type: 'invalid_request_error', message: expect.stringContaining(path) });
+      if (path !== '/nothing') expect(error.message).toContain('connect to /v1/stream');
+      await (await open()).close();
+    },
+  );
+
+  it('leaves no connection behind where it is refused', async () => {
+    const { address, app } = await serveSockets(() => say(['ok']), { apiKeys: ['secret'] });
+    const closed = new Promise((resolve) =>
+      app.server.once('connection', (socket: Socket) => socket.once('close', resolve)),
+    );
+    const { hostname, port } = new URL(address);
+    const socket = connect(Number(port), hostname);
+    afterwards(() => socket.destroy());
+    const fields = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'];
+    const key = `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`;
+    socket.write(['GET /v1/stream HTTP/1.1', `Host: ${hostname}`, ...fields, key, '\r\n'].join('\r\n'));
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 401 [\s\S]*\r\nconnection: close\r\n/);
+    await closed;
   });
 
   it('is closed when its frame is beyond all limits, and the server goes on', async () => {

@@ -12,6 +12,7 @@ import type { EngineSource } from './engine-source.ts';
 import { HttpError, logFault, toErrorReply } from './errors.ts';
 import { keepHeartbeat } from './heartbeat.ts';
 import { asksForWebSocket, behindReplies, readPlainly } from './plain-upgrade.ts';
+import { refuseUpgrades } from './refused-upgrades.ts';
 import { sameOriginOnly } from './same-origin.ts';
 import { errorMessage } from './server-message.ts';
 import { socketStreams } from './socket-streams.ts';
@@ -40,11 +41,12 @@ const GOING_AWAY = 1001;
 /** How long a client may take to answer a close. */
 const CLOSE_MS = 1000;
 
-/** Lets routes of `app` that are registered from now on take WebSockets; on other routes one is closed at once. */
+/** Lets routes of `app` that are registered from now on take WebSockets; on other routes one is refused. */
 export function addWebSockets(app: FastifyInstance, { maxMessage }: Pick<WebSocketLimits, 'maxMessage'>): void {
   const sockets = new Set<Socket>();
   // Never listens: it hands on the upgrades that are WebSockets.
   const upgrades = createServer();
+  const begun = new WeakSet<IncomingMessage>();
   const inItsTurn = behindReplies(app.server);
   app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     const isOurs = asksForWebSocket(request);
@@ -53,10 +55,12 @@ export function addWebSockets(app: FastifyInstance, { maxMessage }: Pick<WebSock
       socket.once('close', () => sockets.delete(socket));
     }
     inItsTurn(socket, () => {
-      if (isOurs) upgrades.emit('upgrade', request, socket, head);
-      else readPlainly(app.server, request, socket, head);
+      if (!isOurs) return readPlainly(app.server, request, socket, head);
+      begun.add(request);
+      upgrades.emit('upgrade', request, socket, head);
     });
   });
+  refuseUpgrades(app, (request) => begun.has(request));
   app.register(fastifyWebsocket, {
     options: { maxPayload: Math.max(MAX_FRAME, maxMessage), server: upgrades, handleProtocols: chooseProtocol },
     // ws itself closes a socket that breaks the protocol, with a code that says why.

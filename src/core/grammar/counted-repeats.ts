@@ -1,20 +1,16 @@
-/** What a pattern or an EBNF grammar is made of, as far as counted repetitions are concerned: each match is one element. */
-const ELEMENTS = {
-  regex: /\\.|\[(?:\\.|[^\]\\])*\]|\{\s*(\d+)\s*(?:,\s*(\d*)\s*)?\}|./gs,
-  ebnf: /"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*|\{\s*(\d+)\s*(?:,\s*(\d*)\s*)?\}|\S/gs,
-};
+import { elements, type Notation } from './notation.ts';
 
 /**
  * How often the parts of a pattern or grammar are written out where it counts them (`a{3}`, `a{2,5}`): side by side the
  * counts add up, and inside of each other they multiply. Rules that name each other are not followed.
  */
-export function countedRepeats(text: string, notation: keyof typeof ELEMENTS): number {
+export function countedRepeats(text: string, notation: Notation): number {
   /** Sums of the groups that are open, from the outermost in. */
   const outer: number[] = [];
   let sum = 0;
   /** Of the element that a count may stand behind. */
   let last = 0;
-  for (const [element, least, most] of text.matchAll(ELEMENTS[notation])) {
+  for (const [element, least, most] of elements(text, notation)) {
     if (element === '(') {
       outer.push(sum + last);
       sum = 0;

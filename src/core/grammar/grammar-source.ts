@@ -1,6 +1,7 @@
 import type { JsonSchema, ResponseFormat, Tool, ToolCallForm } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
 import { countedRepeats } from './counted-repeats.ts';
+import { refuseDeepGroups } from './group-depth.ts';
 import { toSchemaText } from './json-schema.ts';
 import { isNestedTooDeep, MAX_NESTING } from './nesting.ts';
 import { repeats } from './repeats.ts';
@@ -50,6 +51,8 @@ export function grammarSource(format: ResponseFormat | undefined, form: ToolCall
   if (length > MAX_GRAMMAR_LENGTH) {
     throw tooLarge(`it has ${length} characters; at most ${MAX_GRAMMAR_LENGTH} are compiled`, source.type);
   }
+  if (source.type === 'regex') refuseDeepGroups(source.pattern, 'regex');
+  if (source.type === 'ebnf') refuseDeepGroups(source.text, 'ebnf');
   const count = format === undefined ? 0 : repeatsOf(format);
   if (count > MAX_REPEATS) {
     throw tooLarge(

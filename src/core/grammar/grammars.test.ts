@@ -228,3 +228,68 @@ describe('the cache', () => {
     await expect(firstValueFrom(grammars.matcher(regex('a')))).rejects.toMatchObject({ code: 'RXLLM_ENGINE_CLOSED' });
   });
 });
+
+describe('fairness', () => {
+  const open = (grammars: Grammars, pattern: string) => firstValueFrom(grammars.matcher(regex(pattern)));
+  const schema = { type: 'array', items: { type: 'string', maxLength: 60 }, minItems: 60, maxItems: 60 };
+  const slow = source({ type: 'json_schema', schema });
+
+  it('who asks for what is compiled waits neither for a compiler nor in the queue', async () => {
+    const grammars = opened({ maxCompiling: 1, maxWaiting: 1 });
+    (await open(grammars, 'a')).dispose();
+    const waiting = grammars.matcher(slow).subscribe();
+    let a: GrammarMatcher | undefined;
+    grammars.matcher(regex('a')).subscribe((matcher) => {
+      a = matcher;
+    });
+    expect(a).toBeDefined();
+    expect((await allowed(a!)).length).toBeGreaterThan(0);
+    waiting.unsubscribe();
+    a!.dispose();
+  });
+
+  it('what has been compiled for someone is not dropped before they have it', async () => {
+    const grammars = opened({ capacity: 1, maxCompiling: 1 });
+    const given: string[] = [];
+    const ask = (pattern: string) =>
+      grammars.matcher(regex(pattern)).subscribe((matcher) => {
+        given.push(pattern);
+        matcher.dispose();
+      });
+    const first = ask('a');
+    ask('b');
+    ask('a');
+    first.unsubscribe();
+    await vi.waitFor(() => expect(given).toHaveLength(2), 20_000);
+    expect(given).toEqual(['a', 'b']);
+  });
+
+  it('a new grammar gets its turn though those that are kept are always in use', async () => {
+    const grammars = opened({ capacity: 2 });
+    let [a, b] = [await open(grammars, 'a'), await open(grammars, 'b')];
+    let hadTurn = false;
+    grammars.matcher(regex('c')).subscribe((matcher) => {
+      hadTurn = true;
+      matcher.dispose();
+    });
+    // Whoever leaves is followed, before that, by another.
+    const next = async (pattern: string, left: GrammarMatcher) => {
+      const following = open(grammars, pattern);
+      setTimeout(() => left.dispose(), 10);
+      return following;
+    };
+    for (let i = 0; i < 3; i++) [a, b] = await Promise.all([next('a', a), next('b', b)]);
+    expect(hadTurn).toBe(true);
+    for (const matcher of [a, b]) matcher.dispose();
+  });
+
+  it('one that was to make room is given again when nobody needs it any more', async () => {
+    const grammars = opened({ capacity: 1 });
+    const a = await open(grammars, 'a');
+    const waiting = grammars.matcher(regex('b')).subscribe();
+    const again = open(grammars, 'a');
+    waiting.unsubscribe();
+    (await again).dispose();
+    a.dispose();
+  });
+});

@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
+import { isRecord } from '../is-record.ts';
 import { integerRanges } from './integer-range.ts';
 import { ALONE, BOUNDS, type Keywords } from './keywords.ts';
 
@@ -36,12 +37,12 @@ export function toSchemaText(schema: JsonSchema, strict: boolean): string {
 }
 
 function rewrite(schema: unknown, path: string, check: (schema: Keywords, path: string) => void): unknown {
-  if (!isObject(schema)) return schema;
+  if (!isRecord(schema)) return schema;
   checkCounts(schema, path);
   check(schema, path);
   const inside = (value: unknown, name: string) => rewrite(value, `${path}/${name}`, check);
   const each = (value: unknown, name: string, nameOf = (key: string) => key) =>
-    isObject(value)
+    isRecord(value)
       ? Object.fromEntries(Object.entries(value).map(([key, one]) => [nameOf(key), inside(one, `${name}/${key}`)]))
       : value;
   const rewritten = Object.entries(schema).map(([name, value]): [string, unknown] => {
@@ -112,13 +113,9 @@ function refuseUnenforced(schema: Keywords, path: string): void {
   if (alone !== undefined && beside !== undefined) refuse(beside, `beside "${alone}"`);
   if (Array.isArray(schema.allOf) && schema.allOf.length > 1) refuse('allOf', 'with more than one schema');
 
-  const described = isObject(schema.properties) ? schema.properties : {};
+  const described = isRecord(schema.properties) ? schema.properties : {};
   const missing = [schema.required]
     .flat()
     .find((name) => name !== undefined && !Object.hasOwn(described, String(name)));
   if (missing !== undefined) refuse('required', `for ${JSON.stringify(missing)}, which "properties" does not describe`);
-}
-
-function isObject(value: unknown): value is Keywords {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

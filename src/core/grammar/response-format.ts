@@ -1,10 +1,7 @@
 import type { ResponseFormat, Tool } from '../contracts/index.ts';
+import { isRecord } from '../is-record.ts';
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
-const isRecord = (
-  value: unknown,
-): value is { readonly [field: string]: unknown; readonly type?: unknown; readonly name?: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What the fields of each format must be. */
 const CHECKS: Record<ResponseFormat['type'], (format: Readonly<Record<string, unknown>>) => boolean> = {
@@ -25,10 +22,13 @@ const CHECKS: Record<ResponseFormat['type'], (format: Readonly<Record<string, un
 export const RESPONSE_FORMATS = Object.keys(CHECKS);
 
 export function isResponseFormat(value: unknown): value is ResponseFormat {
-  if (!isRecord(value) || !RESPONSE_FORMATS.includes(String(value.type))) return false;
-  return CHECKS[value.type as ResponseFormat['type']](value);
+  if (!isRecord(value)) return false;
+  const { type } = value;
+  return RESPONSE_FORMATS.includes(String(type)) && CHECKS[type as ResponseFormat['type']](value);
 }
 
 function isTool(value: unknown): value is Tool {
-  return isRecord(value) && typeof value.name === 'string' && /^[\w.-]{1,64}$/.test(value.name);
+  if (!isRecord(value)) return false;
+  const { name } = value;
+  return typeof name === 'string' && /^[\w.-]{1,64}$/.test(name);
 }

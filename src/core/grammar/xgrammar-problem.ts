@@ -8,7 +8,9 @@ const EMPTY = /^Expect element, but got\s*$/;
 
 /** What XGrammar wrote to the console about a source, as it concerns its author: nothing of its own code and conditions. */
 export function xgrammarProblem(lines: readonly string[], type: GrammarSource['type']): string {
-  const fatal = lines.findLast((line) => line.startsWith('[FATAL]')) ?? '';
+  const fatal = lines.findLast((line) => line.startsWith('[FATAL]'));
+  // Its stack or its memory has ended.
+  if (fatal === undefined) return 'it is too much for XGrammar; let fewer of its parts lie in each other';
   const told = fatal.replace(PLACE, '').replace(CONDITION, '').replaceAll(/\s+/g, ' ').trim();
   const place = IN_EBNF.exec(told)?.[1];
   const problem = told.replace(IN_EBNF, '').trim();

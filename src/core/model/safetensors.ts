@@ -2,6 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { WeightDtype, WeightLocation } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
+import { isRecord } from '../is-record.ts';
 import { fileMissing, isMissing, unsupported } from './model-errors.ts';
 
 const BYTES: Readonly<Record<WeightDtype, number>> = { F32: 4, F16: 2, BF16: 2, I32: 4 };
@@ -43,7 +44,7 @@ async function readBytes(handle: FileHandle, position: number, length: number, f
   return buffer;
 }
 
-function parseHeader(bytes: Buffer, file: string): Record<string, unknown> {
+function parseHeader(bytes: Buffer, file: string): Readonly<Record<string, unknown>> {
   let header: unknown;
   try {
     header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -54,7 +55,7 @@ function parseHeader(bytes: Buffer, file: string): Record<string, unknown> {
   return header;
 }
 
-function locate(header: Record<string, unknown>, file: string, dataStart: number, fileBytes: number) {
+function locate(header: Readonly<Record<string, unknown>>, file: string, dataStart: number, fileBytes: number) {
   const locations = Object.entries(header)
     .filter(([name]) => name !== '__metadata__')
     .map(([name, entry]) => [name, parseEntry(name, entry, file, dataStart)] as const);
@@ -100,10 +101,6 @@ function parseEntry(name: string, entry: unknown, file: string, dataStart: numbe
     throw invalid(file, `tensor ${name}: ${found}, but ${dtype} [${shape}] takes ${expected}`);
   }
   return { file, dtype, shape, offset: dataStart + begin, length: expected };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isDtype(value: unknown): value is WeightDtype {
