@@ -2,7 +2,7 @@
  * What HTTP adds to a completion: `/v1/completions` with token ids against `generate` in process with the same ids, on
  * one engine. Client and server share the process, so the client's own work counts as HTTP's: an upper bound.
  *
- *     npx tsx bench/http-overhead.ts [--pairs 15] [--tokens 128] [--pass-ms 1.5]
+ *     npx tsx bench/http-overhead.ts [--pairs 200] [--tokens 128] [--pass-ms 1.5]
  *
  * With `--pass-ms` a pass is a wait of that long instead of the model: the same each time, where a machine's own unrest
  * hides what HTTP adds.
@@ -20,7 +20,7 @@ import { buildServer } from '../src/transport/server.ts';
 
 const { values } = parseArgs({
   options: {
-    pairs: { type: 'string', default: '15' },
+    pairs: { type: 'string', default: '200' },
     tokens: { type: 'string', default: '128' },
     'pass-ms': { type: 'string' },
   },
