@@ -36,6 +36,7 @@ describe('a wrong option exits 2 with the option, the value and what is allowed'
     [[...generate, '--model', 'no/such/model'], '--model', "'no/such/model'", 'config.json'],
     [['serve', '--port', '65536'], '--port', "'65536'", 'a whole number from 0 to 65535'],
     [['serve', '--api-key', ' '], '--api-key', "' '", 'printable ASCII'],
+    [['serve', '--allowed-host', 'a.example:80'], '--allowed-host', "'a.example:80'", 'without a port'],
     [['serve', '--cors-origin', 'a.example'], '--cors-origin', "'a.example'", 'https://example.com'],
     [['serve', '--log-level', 'loud'], '--log-level', "'loud'", 'debug, info'],
     [['serve', '--kv-cache-memory', '0'], '--kv-cache-memory', "'0'", 'a whole number of at least 1'],

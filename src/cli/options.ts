@@ -58,6 +58,13 @@ export function corsOrigin(text: string): string {
   throw new InvalidArgumentError('Allowed: an origin such as https://example.com, or * for all.');
 }
 
+export function allowedHost(text: string): string {
+  if (text === '*' || (URL.canParse(`http://${text}`) && new URL(`http://${text}`).hostname === text.toLowerCase())) {
+    return text;
+  }
+  throw new InvalidArgumentError('Allowed: a name such as models.example, without a port, or * for all.');
+}
+
 export function engineName(name: string): string {
   const names = engines.map(({ recipe }) => recipe.name);
   if (names.includes(name)) return name;

@@ -17,6 +17,7 @@ import {
   quantizeOption,
 } from './model-options.ts';
 import {
+  allowedHost,
   apiKeys,
   corsOrigin,
   DEFAULT_ENGINE,
@@ -39,6 +40,7 @@ interface ServeOptions extends Partial<Limits>, ModelOptions {
   readonly port: number;
   readonly apiKey?: readonly string[];
   readonly corsOrigin?: readonly string[];
+  readonly allowedHost?: readonly string[];
   readonly maxBodyBytes: number;
   readonly maxMessageBytes: number;
   readonly maxConnections: number;
@@ -69,6 +71,11 @@ export function addServe(program: Command): void {
       '--cors-origin <origin>',
       'let pages of this origin call the API, * for all; may be given several times; default: none',
       several(corsOrigin),
+    )
+    .option(
+      '--allowed-host <name>',
+      'answer to this name too where there is no key and --host is this machine alone, * for all; may be given several times',
+      several(allowedHost),
     )
     .option('--max-model-len <tokens>', 'prompt and output together', integer(1))
     .option('--kv-cache-memory <MiB>', 'memory for keys and values; default: what fits and can be used', integer(1))
@@ -141,10 +148,11 @@ async function checkLimits(options: ServeOptions): Promise<void> {
 }
 
 function serverOptions(options: ServeOptions): Omit<ServerOptions, 'admin'> {
-  const { apiKey = [], corsOrigin: corsOrigins = [], logLevel, logInterval } = options;
+  const { apiKey = [], corsOrigin: corsOrigins = [], allowedHost: allowedHosts = [], logLevel, logInterval } = options;
   return {
     apiKeys: apiKey,
     corsOrigins,
+    allowedHosts,
     limits: { maxBody: options.maxBodyBytes, maxConnections: options.maxConnections },
     webSocket: { maxMessage: options.maxMessageBytes, maxStreams: options.maxStreams },
     logger: createLogger(logLevel),

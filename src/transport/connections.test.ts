@@ -25,7 +25,7 @@ async function serve(script: () => Iterable<Step>, options?: ServerOptions) {
 function post(fields: object = {}, headers = ''): string {
   const body = JSON.stringify({ prompt: 'hi', ...fields });
   const length = `Content-Type: application/json\r\nContent-Length: ${body.length}`;
-  return `POST /v1/completions HTTP/1.1\r\nHost: x\r\n${headers}${length}\r\n\r\n${body}`;
+  return `POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n${headers}${length}\r\n\r\n${body}`;
 }
 
 /** All that comes until `mark` has come. */
@@ -59,7 +59,7 @@ describe('pipelined requests', () => {
     socket.write(post().repeat(4));
     await vi.waitFor(() => expect(engine.requests).toHaveLength(4));
     expect(await listeners()).toBeLessThanOrEqual(before + 2);
-    socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await readUntil(socket, '"status":"ok"');
     await vi.waitFor(async () => expect(await listeners()).toBe(before));
   });
@@ -71,7 +71,7 @@ describe('an upgrade that is no WebSocket', () => {
   it('is ignored: the request is answered over HTTP/1.1, and the connection goes on', async () => {
     const { connection, engine } = await serve(() => say(['ok']));
     const socket = connection();
-    socket.write(`GET /health HTTP/1.1\r\nHost: x\r\n${h2c}\r\n`);
+    socket.write(`GET /health HTTP/1.1\r\nHost: localhost\r\n${h2c}\r\n`);
     expect(await readUntil(socket, '"status":"ok"')).toMatch(/^HTTP\/1.1 200 OK\r\n/);
     const request = post({ prompt: 'a long one' }, h2c);
     // The body comes in two parts, the second after the upgrade was ignored.
@@ -85,7 +85,7 @@ describe('an upgrade that is no WebSocket', () => {
   it('waits for the replies in front of it', async () => {
     const { connection, engine } = await serve(() => [{ type: 'wait', ms: 30 }, ...say(['ok'])]);
     const socket = connection();
-    socket.write(`${post()}${post({ n: 2 }, h2c).repeat(2)}GET /health HTTP/1.1\r\nHost: x\r\n\r\n`);
+    socket.write(`${post()}${post({ n: 2 }, h2c).repeat(2)}GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     const replies = await readUntil(socket, '"status":"ok"');
     expect(replies.match(/"object":"text_completion"/g)).toHaveLength(3);
     expect(engine.requests).toHaveLength(5);
@@ -101,7 +101,7 @@ describe('a WebSocket', () => {
   ])('that comes behind another request %s after its reply', async (_name, key, status) => {
     const { connection } = await serve(() => [{ type: 'wait', ms: 30 }, ...say(['ok'])]);
     const socket = connection();
-    socket.write(`${post()}GET /v1/stream HTTP/1.1\r\nHost: x\r\n${upgrade}${key}\r\n`);
+    socket.write(`${post()}GET /v1/stream HTTP/1.1\r\nHost: localhost\r\n${upgrade}${key}\r\n`);
     const replies = await readUntil(socket, status);
     expect(replies).toMatch(new RegExp(`^HTTP/1.1 200 OK\r\n[^]*"object":"text_completion"[^]*HTTP/1.1 ${status}`));
   });
@@ -123,7 +123,7 @@ describe('what a request expects', () => {
       code: 'expectation_failed',
     });
     expect(engine.requests).toEqual([]);
-    socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
     expect(await readUntil(socket, '"status":"ok"')).toMatch(/^HTTP\/1.1 200 OK\r\n/);
   });
 
@@ -141,7 +141,12 @@ describe('what never becomes a request', () => {
   it.each([
     ['no HTTP', 'HELLO\r\n\r\n', 400, 'RXLLM_INVALID_REQUEST'],
     ['two lengths', post({}, 'Content-Length: 3\r\n'), 400, 'RXLLM_INVALID_REQUEST'],
-    ['a header beyond 16 KiB', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}`, 431, 'headers_too_large'],
+    [
+      'a header beyond 16 KiB',
+      `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'a'.repeat(20_000)}`,
+      431,
+      'headers_too_large',
+    ],
   ])('%s', async (_name, sent, status, code) => {
     const { connection } = await serve(() => say(['ok']));
     const socket = connection();

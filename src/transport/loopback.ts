@@ -10,7 +10,11 @@ export function isLoopback(address: string): boolean {
  * pointed at this machine, so that browsers take it for the page's own server (DNS rebinding).
  */
 export function isAddressOrLocalhost(host = ''): boolean {
-  if (!URL.canParse(`http://${host}`)) return false;
-  const { hostname } = new URL(`http://${host}`);
-  return isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0 || /(^|\.)localhost$/.test(hostname);
+  const name = hostName(host);
+  return name !== undefined && (isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || /(^|\.)localhost$/.test(name));
+}
+
+/** The name in a `Host` header, in lower case and without the port. */
+export function hostName(host: string): string | undefined {
+  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : undefined;
 }

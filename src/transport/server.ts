@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { admin, type EngineAdmin } from './admin.ts';
+import { allowHosts } from './allowed-hosts.ts';
 import { requireApiKey } from './authentication.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { answerClientError } from './client-error.ts';
@@ -30,6 +31,8 @@ export interface ServerOptions {
   readonly apiKeys?: readonly string[];
   /** Origins whose pages may call the API from a browser; default: none but its own. */
   readonly corsOrigins?: readonly string[];
+  /** Names, beside `localhost`, by which a server without a key that listens on this machine alone may be called. */
+  readonly allowedHosts?: readonly string[];
   readonly limits?: Partial<ServerLimits>;
   /** Errors, the status line, and, at `debug`, a line a request; default: silent. */
   readonly logger?: Logger;
@@ -56,7 +59,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 
 /** The HTTP server around an engine that may still be loading. It does not listen yet, and does not close the engine. */
 export function buildServer(engines: EngineSource, options: ServerOptions = {}): FastifyInstance {
-  const { apiKeys = [], corsOrigins = [], logger, statusMs, now = Date.now } = options;
+  const { apiKeys = [], corsOrigins = [], allowedHosts = [], logger, statusMs, now = Date.now } = options;
   const { maxBody, maxConnections } = { ...SERVER_LIMITS, ...options.limits };
   const webSocket = { ...WEBSOCKET_LIMITS, ...options.webSocket };
   const hasApiKey = apiKeys.length > 0;
@@ -88,6 +91,7 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   if (corsOrigins.length > 0) allowOrigins(app, corsOrigins);
   // Behind CORS, whose preflights bring no key, and whose headers a page needs to read that its key is wrong.
   if (hasApiKey) app.after(() => requireApiKey(app, apiKeys));
+  else app.after(() => allowHosts(app, allowedHosts));
   addOpenApi(app);
   const instruments = createInstruments();
   if (logger && statusMs !== undefined) logStatus(app, logger, instruments, statusMs);

@@ -74,7 +74,7 @@ describe('draining', () => {
     deaf.ws.pause();
     const { hostname, port } = new URL(address);
     const refused = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
-    refused.write('GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    refused.write('GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
     const answered$ = new BehaviorSubject('');
     refused.on('data', (data) => answered$.next(answered$.value + data)).on('error', () => {});
     await firstValueFrom(

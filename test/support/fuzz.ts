@@ -125,17 +125,17 @@ function pathWith(
 }
 
 const body = '{"prompt":[5,6],"max_tokens":2}';
-const head = 'POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
+const head = 'POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
 const valid = Buffer.from(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
 const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
 const line = fc.constantFrom(
-  'GET /health HTTP/1.1\r\nHost: x\r\n\r\n',
-  'POST /v1/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n',
-  'GET /v1/stream HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n',
-  'OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n',
-  'PUT /v1/completions HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n',
+  'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n',
+  'POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n',
+  'GET /v1/stream HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n',
+  'OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n',
+  'PUT /v1/completions HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n',
   'Content-Length: 99999999999\r\n\r\n',
-  `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
+  `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
   '5\r\nabcde\r\n',
   '0\r\n\r\n',
   'ffffffffffffffff\r\n',
