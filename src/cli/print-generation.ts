@@ -1,7 +1,7 @@
 import { lastValueFrom, type Observable, takeUntil, tap } from 'rxjs';
 import type { Engine, GenerateRequest, GenerateResult } from '../core/contracts/index.ts';
 import { DEFAULT_SAMPLING_PARAMS } from '../core/sampling/params.ts';
-import { toWireMetrics } from '../transport/usage.ts';
+import { toWireMetrics } from '../transport/openai/usage.ts';
 
 export interface Printing {
   /** One line of JSON instead of text as it comes. */

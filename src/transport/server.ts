@@ -1,30 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
-import { admin, type EngineAdmin } from './admin.ts';
-import { allowHosts } from './allowed-hosts.ts';
-import { requireApiKey } from './authentication.ts';
-import { chatCompletions } from './chat-completions.ts';
+import { allowHosts } from './access/allowed-hosts.ts';
+import { requireApiKey } from './access/authentication.ts';
+import { limitConnections } from './access/connection-limit.ts';
+import { allowOrigins } from './access/cors.ts';
+import { admin, type EngineAdmin } from './admin/admin.ts';
+import { observe } from './admin/observe.ts';
 import { answerClientError } from './client-error.ts';
-import { completions } from './completions.ts';
-import { limitConnections } from './connection-limit.ts';
-import { allowOrigins } from './cors.ts';
 import { addDraining } from './drain.ts';
 import type { EngineSource } from './engine-source.ts';
 import { addErrorReplies, replyWithError } from './error-replies.ts';
 import { refuseExpectations } from './expectation.ts';
 import { health } from './health.ts';
-import { createInstruments } from './instruments.ts';
-import { meteredSource } from './metered-engine.ts';
-import { metrics } from './metrics.ts';
-import { models } from './models.ts';
-import { observe } from './observe.ts';
-import { addOpenApi } from './openapi.ts';
+import { createInstruments } from './metrics/instruments.ts';
+import { meteredSource } from './metrics/metered-engine.ts';
+import { metrics } from './metrics/metrics.ts';
+import { chatCompletions } from './openai/chat-completions.ts';
+import { completions } from './openai/completions.ts';
+import { models } from './openai/models.ts';
+import { addOpenApi } from './openai/openapi.ts';
+import { tokenize } from './openai/tokenize.ts';
 import { playground } from './playground/playground.ts';
 import { logRequests } from './request-log.ts';
 import { logStatus } from './status-line.ts';
-import { tokenize } from './tokenize.ts';
-import { addWebSockets, WEBSOCKET_LIMITS, type WebSocketLimits, websocket } from './websocket.ts';
+import { addWebSockets, WEBSOCKET_LIMITS, type WebSocketLimits, websocket } from './websocket/websocket.ts';
 
 export interface ServerOptions {
   /** One of them is asked for as a bearer token on every route but `/health` and the playground's page; default: none is. */

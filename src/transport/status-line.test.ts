@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, it, vi } from 'vitest';
 import { fakeEngine, say } from '../../test/support/fake-engine.ts';
-import { createInstruments } from './instruments.ts';
+import { createInstruments } from './metrics/instruments.ts';
 import { buildServer } from './server.ts';
 import { statusLine, statusReports } from './status-line.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { concatMap, interval } from 'rxjs';
-import type { Instruments } from './instruments.ts';
+import type { Instruments } from './metrics/instruments.ts';
 
 /** Of all engines that run; rates are of the time since the report before. */
 export interface Status {

@@ -1,5 +1,5 @@
 import type { FastifySchemaValidationError } from 'fastify';
-import { unknownField } from './unknown-fields.ts';
+import { unknownField } from './openai/unknown-fields.ts';
 
 /**
  * The one sentence that tells what to change, out of ajv's list. Under a union ajv reports the first error of each

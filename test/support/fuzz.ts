@@ -14,7 +14,7 @@ import {
   generateFromMessages,
   generateFromPrompt,
   tokenizeRequest,
-} from '../../src/transport/schemas.ts';
+} from '../../src/transport/openai/schemas.ts';
 import { byteTokens, expectIdle, serveScript } from './real-server.ts';
 import { valueFor } from './schema-values.ts';
 

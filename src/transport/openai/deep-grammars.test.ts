@@ -1,0 +1,56 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { afterAll, describe, expect, it } from 'vitest';
+import { serveEmbedded } from '../../../test/support/real-server.ts';
+
+const server = await serveEmbedded();
+afterAll(() => server.close());
+
+const nested = (inside: string, depth: number) => '('.repeat(depth) + inside + ')'.repeat(depth);
+const FORMATS = {
+  guided_regex: (depth: number) => ({ guided_regex: nested('owl', depth) }),
+  guided_grammar: (depth: number) => ({ guided_grammar: `root ::= ${nested('"owl"', depth)}` }),
+};
+
+/** The reply, and the longest time that the event loop stood still meanwhile, in milliseconds. */
+async function ask(fields: object) {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const { status, body } = await server.post('/v1/completions', { prompt: 'A', max_tokens: 8, ...fields });
+  delay.disable();
+  return { status, body, stoodMs: delay.max / 1e6 };
+}
+
+describe.each(Object.entries(FORMATS))('%s with parentheses in each other', (param, format) => {
+  it('10 deep is followed', async () => {
+    const { status, body } = await ask(format(10));
+    expect([status, body.choices[0]?.text]).toEqual([200, 'owl']);
+  });
+
+  it.each([
+    [250, 'its parentheses lie in each other 250 deep; at most 128 are compiled. Make it flatter: '],
+    [1000, 'its parentheses lie in each other 1000 deep; at most 128 are compiled. Make it flatter: '],
+    [100_000, 'characters; at most 32768 are compiled. Make it smaller: '],
+  ])('%i deep is refused at once, with what to change', async (depth, message) => {
+    const { status, body, stoodMs } = await ask(format(depth));
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ param, code: 'RXLLM_GRAMMAR_TOO_LARGE' });
+    expect(body.error.message).toMatch(new RegExp(`^${param}: `));
+    expect(body.error.message).toContain(message);
+    expect(stoodMs).toBeLessThan(200);
+    expect((await ask({})).status).toBe(200);
+  });
+});
+
+it('a pattern in a schema, where XGrammar itself gives up on it, is refused all the same', async () => {
+  const schema = { type: 'string', pattern: nested('owl', 250) };
+  const { status, body } = await ask({ response_format: { type: 'json_schema', json_schema: { name: 'a', schema } } });
+  expect([status, body.error.code]).toEqual([400, 'RXLLM_GRAMMAR_INVALID']);
+  expect(body.error.message).toContain('let fewer of its parts lie in each other');
+  expect((await ask({ guided_regex: 'owl' })).body.choices[0]?.text).toBe('owl');
+});
+
+it.each(['[', '(['])('what begins with many unclosed "%s" holds nobody up', async (part) => {
+  const { status, stoodMs } = await ask({ guided_regex: part.repeat(16_000) });
+  expect(status).toBe(400);
+  expect(stoodMs).toBeLessThan(200);
+});
