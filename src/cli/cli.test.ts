@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
@@ -50,6 +51,15 @@ it('exits 2 with the reason on stderr when the command line is wrong', async () 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   const allowed = engines.map(({ recipe }) => recipe.name).join(', ');
   expect(stderr).toBe(`error: option '--engine <name>' argument 'warp' is invalid. Allowed: ${allowed}.\n`);
+});
+
+it('exits 1 by itself where its port is taken', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const { stderr, code } = await finish(rxllm('serve', '--port', String(port)));
+  other.close();
+  expect({ stderr, code }).toEqual({ stderr: expect.stringContaining(`port ${port} on 127.0.0.1 is taken`), code: 1 });
 });
 
 it('serves, and exits 0 by itself on SIGTERM after the running request', async () => {

@@ -40,13 +40,13 @@ export async function runServer(run: ServerRun): Promise<void> {
     return engine;
   };
   const app = buildServer(engines, { ...server, admin: { names, swap } });
-  const address = await listen(app, host, port);
-  if (!hasApiKey && !isLoopback(host)) {
-    warn(`anyone who can reach ${host} can use this server; ask for a key with --api-key, or listen on 127.0.0.1.`);
-  }
-  // Listened for from now on, so that a signal while the model is loading is not lost.
-  const stopped = firstValueFrom(stop$);
   try {
+    const address = await listen(app, host, port);
+    if (!hasApiKey && !isLoopback(host)) {
+      warn(`anyone who can reach ${host} can use this server; ask for a key with --api-key, or listen on 127.0.0.1.`);
+    }
+    // Listened for from now on, so that a signal while the model is loading is not lost.
+    const stopped = firstValueFrom(stop$);
     print(`Listening at ${address}, loading the model …`);
     const loading = engines.swap(first);
     const engine = await Promise.race([loading, stopped.then(() => undefined)]);
