@@ -9,12 +9,12 @@ import type {
   Recipe,
   SamplingParams,
 } from '../core/contracts/index.ts';
-import { disposeAll } from './dispose-all.ts';
-import { engineContext } from './engine-context.ts';
 import { resolveOptions } from './options.ts';
-import { runBox } from './run-box.ts';
-import { runStages } from './run-stages.ts';
-import type { RunningEngine } from './running-engine.ts';
+import { disposeAll } from './run/dispose-all.ts';
+import { engineContext } from './run/engine-context.ts';
+import { runBox } from './run/run-box.ts';
+import { runStages } from './run/run-stages.ts';
+import type { RunningEngine } from './run/running-engine.ts';
 
 /**
  * An engine from a recipe: allocator, graph, runner, and what drives them. Nothing runs until the first request arrives.

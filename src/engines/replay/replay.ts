@@ -6,9 +6,9 @@ import { type RecordedStep, type RecordLine, recordedStep } from '../../core/rec
 import { createRandom } from '../../core/sampling/random.ts';
 import { pause, resume } from '../../core/scheduling/pause.ts';
 import { withdraw } from '../../core/scheduling/withdraw.ts';
-import { disposeAll } from '../dispose-all.ts';
-import { engineContext } from '../engine-context.ts';
 import { resolveOptions } from '../options.ts';
+import { disposeAll } from '../run/dispose-all.ts';
+import { engineContext } from '../run/engine-context.ts';
 import { replayedSequence } from './replayed-sequence.ts';
 import { replayedSteps } from './replayed-steps.ts';
 

@@ -10,7 +10,7 @@ import type {
   Tick,
 } from '../../core/contracts/index.ts';
 import { failStep } from '../../core/scheduling/fail-step.ts';
-import { compose } from '../compose.ts';
+import { compose } from '../run/compose.ts';
 import { observe, pipeSlots } from '../swap.ts';
 
 /** The steps of a recipe, taken one at a time as a recording tells of them. */

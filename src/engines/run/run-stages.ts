@@ -1,5 +1,5 @@
 import { firstValueFrom, Subject, share } from 'rxjs';
-import type { EngineContext, Settled, StagedRecipe } from '../core/contracts/index.ts';
+import type { EngineContext, Settled, StagedRecipe } from '../../core/contracts/index.ts';
 import { toFrames } from './frames.ts';
 import { createLoop } from './loop.ts';
 import { createRequests } from './requests.ts';

@@ -1,6 +1,6 @@
 import { map, type OperatorFunction } from 'rxjs';
-import type { EngineContext, EngineStats, Settled } from '../core/contracts/index.ts';
-import { DraftCounts, verified } from '../core/speculation/draft-counts.ts';
+import type { EngineContext, EngineStats, Settled } from '../../core/contracts/index.ts';
+import { DraftCounts, verified } from '../../core/speculation/draft-counts.ts';
 
 /** Rates are over the last second of the engine's clock, the current step included. */
 const WINDOW_MS = 1000;

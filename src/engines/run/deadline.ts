@@ -1,6 +1,6 @@
 import { NEVER, type Observable, type SchedulerLike } from 'rxjs';
-import type { GenerateRequest } from '../core/contracts/index.ts';
-import { RxllmError } from '../core/errors.ts';
+import type { GenerateRequest } from '../../core/contracts/index.ts';
+import { RxllmError } from '../../core/errors.ts';
 import { after } from './after.ts';
 
 /**

@@ -7,8 +7,8 @@ import type {
   SequenceTrace,
   Settled,
   StepTrace,
-} from '../core/contracts/index.ts';
-import { verified } from '../core/speculation/draft-counts.ts';
+} from '../../core/contracts/index.ts';
+import { verified } from '../../core/speculation/draft-counts.ts';
 
 /** Steps that one frame tells of; of more, the latest. */
 const MOST_STEPS = 256;

@@ -1,5 +1,5 @@
-import type { EngineContext, Sequence } from '../core/contracts/index.ts';
-import { RxllmError } from '../core/errors.ts';
+import type { EngineContext, Sequence } from '../../core/contracts/index.ts';
+import { RxllmError } from '../../core/errors.ts';
 
 /**
  * The sequence whose prompt this one shares, of those under way; undefined where it shares none: its parent has ended, or

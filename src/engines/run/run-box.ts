@@ -6,8 +6,8 @@ import type {
   GenerateResult,
   OpaqueRecipe,
   TokenEvent,
-} from '../core/contracts/index.ts';
-import { RxllmError } from '../core/errors.ts';
+} from '../../core/contracts/index.ts';
+import { RxllmError } from '../../core/errors.ts';
 import { ABORTED } from './aborted.ts';
 import { deadline } from './deadline.ts';
 import { queueFull } from './queue-full.ts';

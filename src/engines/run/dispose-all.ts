@@ -1,4 +1,4 @@
-import type { EngineContext } from '../core/contracts/index.ts';
+import type { EngineContext } from '../../core/contracts/index.ts';
 
 /** Frees the runner, and what slots have started for themselves, but for what did not start. */
 export async function disposeAll({ runner, owned }: Pick<EngineContext, 'runner' | 'owned'>): Promise<void> {

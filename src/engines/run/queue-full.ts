@@ -1,4 +1,4 @@
-import { RxllmError } from '../core/errors.ts';
+import { RxllmError } from '../../core/errors.ts';
 
 export function queueFull(waiting: number): RxllmError {
   return new RxllmError(

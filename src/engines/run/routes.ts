@@ -1,6 +1,6 @@
 import type { Subscriber } from 'rxjs';
-import type { Sequence, SequenceId, Settled, TokenEvent } from '../core/contracts/index.ts';
-import { RxllmError } from '../core/errors.ts';
+import type { Sequence, SequenceId, Settled, TokenEvent } from '../../core/contracts/index.ts';
+import { RxllmError } from '../../core/errors.ts';
 
 interface Route {
   readonly sequence: Sequence;

@@ -1,6 +1,6 @@
 import { asyncScheduler } from 'rxjs';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { testScheduler } from '../../test/support/marbles.ts';
+import { testScheduler } from '../../../test/support/marbles.ts';
 import { after } from './after.ts';
 
 beforeEach(() => void vi.useFakeTimers());

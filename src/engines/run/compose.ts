@@ -1,5 +1,5 @@
 import type { OperatorFunction } from 'rxjs';
-import type { EngineContext, Settled, StagedRecipe, StepStage, Tick } from '../core/contracts/index.ts';
+import type { EngineContext, Settled, StagedRecipe, StepStage, Tick } from '../../core/contracts/index.ts';
 
 /** The stages of a recipe as one operator on the step, the observers behind each. Made once per engine. */
 export function compose(recipe: StagedRecipe, context: EngineContext): OperatorFunction<Tick, Settled> {

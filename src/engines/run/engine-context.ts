@@ -1,5 +1,5 @@
-import type { EngineContext, EngineOptions, Model, Recipe } from '../core/contracts/index.ts';
-import { noCache } from '../core/memory/no-cache.ts';
+import type { EngineContext, EngineOptions, Model, Recipe } from '../../core/contracts/index.ts';
+import { noCache } from '../../core/memory/no-cache.ts';
 
 /** What the slots of a recipe share: its allocator, its graph on its runtime, and a queue and a batch that are empty. */
 export async function engineContext(recipe: Recipe, model: Model, options: EngineOptions): Promise<EngineContext> {

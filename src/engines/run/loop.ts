@@ -14,12 +14,12 @@ import {
   tap,
   toArray,
 } from 'rxjs';
-import type { EngineContext, Planned, Settled, StagedRecipe } from '../core/contracts/index.ts';
-import { RxllmError } from '../core/errors.ts';
-import { wakesAt } from '../core/scheduling/fail-step.ts';
+import type { EngineContext, Planned, Settled, StagedRecipe } from '../../core/contracts/index.ts';
+import { RxllmError } from '../../core/errors.ts';
+import { wakesAt } from '../../core/scheduling/fail-step.ts';
+import { pipeSlots } from '../swap.ts';
 import { after } from './after.ts';
 import { compose } from './compose.ts';
-import { pipeSlots } from './swap.ts';
 
 export interface Loop {
   /** Hot while subscribed: the steps, one after the other, as they settle. Unsubscribing stops the loop. */

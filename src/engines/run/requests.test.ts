@@ -1,10 +1,10 @@
 import { BehaviorSubject, firstValueFrom, mergeMap, tap, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { scriptedEngine } from '../../test/support/scripted-engine.ts';
-import { at, virtualEngine, word } from '../../test/support/virtual-engine.ts';
-import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
-import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
-import { schedule } from '../operators/schedule.ts';
+import { scriptedEngine } from '../../../test/support/scripted-engine.ts';
+import { at, virtualEngine, word } from '../../../test/support/virtual-engine.ts';
+import { contiguousSlots } from '../../core/memory/contiguous-slots.ts';
+import { continuousBatching } from '../../core/scheduling/continuous-batching.ts';
+import { schedule } from '../../operators/schedule.ts';
 
 describe('a deadline', () => {
   it('ends a request at its deadline with what it has', async () => {

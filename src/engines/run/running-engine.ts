@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import type { EngineFrame, EngineStats, GenerateRequest, TokenEvent } from '../core/contracts/index.ts';
+import type { EngineFrame, EngineStats, GenerateRequest, TokenEvent } from '../../core/contracts/index.ts';
 
 /** What a started recipe does, whatever its kind; `createEngine` makes an `Engine` of it. */
 export interface RunningEngine {

@@ -1,13 +1,13 @@
 import { firstValueFrom, map, type Observable, of, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { virtualOptions } from '../../test/support/context.ts';
-import { testScheduler } from '../../test/support/marbles.ts';
-import { alphabet } from '../../test/support/scripted-engine.ts';
-import { letters, toyModel } from '../../test/support/toy-model.ts';
-import type { EngineStats, OpaqueRecipe, TokenEvent } from '../core/contracts/index.ts';
-import { type Script, scriptedRuntime } from '../core/runtime/scripted-runner.ts';
-import { baseline } from './baseline.ts';
-import { createEngine } from './create-engine.ts';
+import { virtualOptions } from '../../../test/support/context.ts';
+import { testScheduler } from '../../../test/support/marbles.ts';
+import { alphabet } from '../../../test/support/scripted-engine.ts';
+import { letters, toyModel } from '../../../test/support/toy-model.ts';
+import type { EngineStats, OpaqueRecipe, TokenEvent } from '../../core/contracts/index.ts';
+import { type Script, scriptedRuntime } from '../../core/runtime/scripted-runner.ts';
+import { baseline } from '../baseline.ts';
+import { createEngine } from '../create-engine.ts';
 
 function scripted(script: Partial<Script> = {}) {
   const runtime = scriptedRuntime({ next: alphabet, ...script });

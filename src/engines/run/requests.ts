@@ -7,12 +7,12 @@ import type {
   Settled,
   StagedRecipe,
   TokenEvent,
-} from '../core/contracts/index.ts';
-import { RxllmError } from '../core/errors.ts';
-import { failStep } from '../core/scheduling/fail-step.ts';
-import { pause, resume } from '../core/scheduling/pause.ts';
-import { withdraw } from '../core/scheduling/withdraw.ts';
-import { finished } from '../operators/settle.ts';
+} from '../../core/contracts/index.ts';
+import { RxllmError } from '../../core/errors.ts';
+import { failStep } from '../../core/scheduling/fail-step.ts';
+import { pause, resume } from '../../core/scheduling/pause.ts';
+import { withdraw } from '../../core/scheduling/withdraw.ts';
+import { finished } from '../../operators/settle.ts';
 import { ABORTED } from './aborted.ts';
 import { deadline } from './deadline.ts';
 import { forkParent } from './fork-parent.ts';

@@ -1,13 +1,13 @@
 import { concatMap, from, map, skip } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { decodeRow, emptyStep, operatorContext, prefillRow, runningSequence } from '../../test/support/context.ts';
-import { expectWellBehaved, testScheduler } from '../../test/support/marbles.ts';
-import { virtualEngine } from '../../test/support/virtual-engine.ts';
-import type { Detokenized, EngineFrame, Settled } from '../core/contracts/index.ts';
-import { pagedBlocks } from '../core/memory/paged-blocks.ts';
-import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
-import { allocateBlocks } from '../operators/allocate-blocks.ts';
-import { schedule } from '../operators/schedule.ts';
+import { decodeRow, emptyStep, operatorContext, prefillRow, runningSequence } from '../../../test/support/context.ts';
+import { expectWellBehaved, testScheduler } from '../../../test/support/marbles.ts';
+import { virtualEngine } from '../../../test/support/virtual-engine.ts';
+import type { Detokenized, EngineFrame, Settled } from '../../core/contracts/index.ts';
+import { pagedBlocks } from '../../core/memory/paged-blocks.ts';
+import { continuousBatching } from '../../core/scheduling/continuous-batching.ts';
+import { allocateBlocks } from '../../operators/allocate-blocks.ts';
+import { schedule } from '../../operators/schedule.ts';
 import { toFrames } from './frames.ts';
 
 const settled = (parts: Partial<Detokenized>): Settled => ({ ...emptyStep(parts), events: new Map() });

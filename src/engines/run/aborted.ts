@@ -1,4 +1,4 @@
-import type { GenerateResult } from '../core/contracts/index.ts';
+import type { GenerateResult } from '../../core/contracts/index.ts';
 
 /** All that can be said of a request that ends before anything is known of it. */
 export const ABORTED: GenerateResult = {
