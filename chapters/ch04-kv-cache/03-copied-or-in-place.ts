@@ -1,7 +1,7 @@
 /** One decode step over a cache that is copied each time, and over one that is written in place, for longer regions. */
 import { firstValueFrom } from 'rxjs';
 import { llama, loadModel, native, type RuntimeSlot, stock } from 'rxllm';
-import { args, size } from '../support/args.ts';
+import { args, judge, size } from '../support/args.ts';
 import { median } from '../support/quantile.ts';
 import { textTable } from '../support/table.ts';
 
@@ -36,6 +36,4 @@ for (const room of [128, 512, 1024, 2048].slice(0, size(4, 2))) {
 }
 console.log(`A token behind ${HELD} others, median ms; the only difference is how much room there is:\n`);
 console.log(textTable(['room (tokens)', 'copied (stock)', 'in place (native)'], rows));
-console.log(
-  '\nThe copy costs what the region could hold, not what it holds: the longer the context, the less the cache pays.',
-);
+judge('The copy costs what the region could hold, not what it holds: the longer the context, the less the cache pays.');

@@ -1,6 +1,6 @@
 /** Tokens per second as more requests share a step. All are equally long, so that no row is ever lost. */
 import { createEngine, loadModel, staticBatch } from 'rxllm';
-import { args, size } from '../support/args.ts';
+import { args, judge, size } from '../support/args.ts';
 import { textTable } from '../support/table.ts';
 
 const model = await loadModel(args.model);
@@ -21,4 +21,4 @@ for (const batch of [1, 2, 4, 8, 16].slice(0, size(5, 3))) {
 }
 console.log(textTable(['batch', 'ms a step', 'tokens/s'], rows));
 console.log(`\n${texts.size === 1 ? 'each of them the same text' : 'DIFFERENT texts'}`);
-console.log('A step reads all weights once, whoever shares it: it grows slower than the batch does.');
+judge('A step reads all weights once, whoever shares it: it grows slower than the batch does.');

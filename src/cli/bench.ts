@@ -19,7 +19,7 @@ export function addBench(program: Command): void {
     .addOption(modelOption())
     .option(
       '--runs <number>',
-      `default: 20; of a load 1; at least ${MIN_PAIRS}, the default, when engines are compared`,
+      `of each engine; at least ${MIN_PAIRS} to compare several (default: 20; of a load 1, or ${MIN_PAIRS} to compare)`,
       integer(1),
     )
     .option('--warmup <number>', 'requests before that are not counted', integer(0), 3)

@@ -14,6 +14,15 @@ it('runs the step that is asked for, with the options for it', () => {
 });
 
 it.each([
+  [['--promt', 'x'], "error: Unknown option '--promt'. Allowed: --quick, --model, --prompt, --port.\n"],
+  [['--prompt'], "error: Option '--prompt <value>' argument missing. Allowed: --quick, --model, --prompt, --port.\n"],
+])('a wrong option of a file is told in one line: %j', (options, message) => {
+  const args = ['--import', 'tsx', CLI, 'chapter', '1', '02', ...options];
+  const { stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  expect({ stderr, status }).toEqual({ stderr: message, status: 2 });
+});
+
+it.each([
   [['99'], /^error: there is no chapter 99 here; there is 1, 2, 3, 4, .*\d\.\n$/],
   [['1', '9'], /^error: chapter 1 has no step "9"; it has 00-start\.ts/],
   [['1', '77'], /^error: chapter 1 has no step "77"; it has 00-start\.ts, 01-load\.ts/],

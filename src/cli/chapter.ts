@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Command } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { integer } from './options.ts';
 import { CliError } from './report-error.ts';
 
@@ -27,6 +27,8 @@ export function addChapter(program: Command): void {
         const file = fileURLToPath(new URL(path, CHAPTERS));
         const child = spawn(process.execPath, ['--import', 'tsx', file, ...options], { stdio: 'inherit' });
         const [code] = await once(child, 'exit');
+        // The file has said what is wrong with its options.
+        if (code === 2) throw new CommanderError(2, 'rxllm.chapterOption', `chapters/${path} refuses its options`);
         if (code !== 0) throw new CliError(`chapters/${path} ended with code ${code}.`);
       }
     });

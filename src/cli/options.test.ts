@@ -33,7 +33,13 @@ describe('a wrong option exits 2 with the option, the value and what is allowed'
     [[...generate, '--top-p', 'NaN'], '--top-p', "'NaN'", 'a number from 0 to 1'],
     [[...generate, '--seed', '1e3'], '--seed', "'1e3'", 'a whole number between -2^53 and 2^53.'],
     [[...generate, '--engine', 'warp'], '--engine', "'warp'", 'kv-cache'],
-    [[...generate, '--model', 'no/such/model'], '--model', "'no/such/model'", 'config.json'],
+    [
+      [...generate, '--model', 'no/such/model'],
+      '--model',
+      "'no/such/model'",
+      'config.json, tokenizer.json and model.safetensors. This one does not exist.',
+    ],
+    [[...generate, '--model', 'src'], '--model', "'src'", 'This one has no config.json.'],
     [['serve', '--port', '65536'], '--port', "'65536'", 'a whole number from 0 to 65535'],
     [['serve', '--api-key', ' '], '--api-key', "' '", 'printable ASCII'],
     [['serve', '--allowed-host', 'a.example:80'], '--allowed-host', "'a.example:80'", 'without a port'],
@@ -79,6 +85,11 @@ it('prints help with code 0', async () => {
 describe('what a model or an engine does not allow is told before the server listens', () => {
   it.each([
     [['--max-model-len', '5000'], '--max-model-len: 5000 is not a whole number from 1 to 2048.'],
+    [
+      ['--kv-cache-memory', '1', '--engine', 'static-batching'],
+      '--kv-cache-memory 1 is too small: one sequence of --max-model-len 2048 tokens needs 16 MiB. ' +
+        'Raise --kv-cache-memory or lower --max-model-len.',
+    ],
     [['--block-size', '8'], '--block-size: the cache of kv-cache has no blocks; leave it out.'],
     [['--engine', 'paged-attention', '--block-size', '4000'], '--block-size: 4000 is not a whole number from 1 to'],
     [['--draft-model', EMBEDDED_MODEL], '--draft-model: kv-cache drafts nothing; leave it out, or take'],

@@ -74,7 +74,8 @@ export function engineName(name: string): string {
 export function modelDirectory(path: string): string {
   // What an unfinished one lacks is told when it is loaded.
   if (existsSync(join(path, 'config.json')) || isUnfinished(path)) return path;
+  const problem = existsSync(path) ? 'This one has no config.json.' : 'This one does not exist.';
   throw new InvalidArgumentError(
-    'Allowed: a folder in Hugging Face layout, with config.json, tokenizer.json and model.safetensors.',
+    `Allowed: a folder in Hugging Face layout, with config.json, tokenizer.json and model.safetensors. ${problem}`,
   );
 }

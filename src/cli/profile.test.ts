@@ -9,11 +9,15 @@ const folder = mkdtempSync(join(tmpdir(), 'rxllm-cli-profile-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const draft = modelDirectory('storyteller-draft');
 
+/** What the last one said of its progress. */
+let told: string[] = [];
+
 /** What the command prints. */
 async function profile(...args: string[]): Promise<string> {
   const printed: string[] = [];
+  told = [];
   const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
-  const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  const stderr = vi.spyOn(process.stderr, 'write').mockImplementation((text) => told.push(String(text)) > 0);
   try {
     await createProgram().parseAsync(['node', 'rxllm', 'profile', ...args]);
   } finally {
@@ -41,6 +45,10 @@ it('prints one line of JSON, by node, of an engine that is one box', async () =>
   const args = ['--engine', 'baseline', '--prompt', 'Once upon a time', '--by-node', '--json'];
   const text = await profile('--max-tokens', '4', '--batch', '1', ...args);
   expect(text).toMatch(/^\{.*\}\n$/);
+  expect(told.join('')).toBe(
+    'profile: baseline: 1 × up to 4 tokens, in 3 parts\n' +
+      [1, 2, 3].map((part) => `part ${part} of 3 is done\n`).join(''),
+  );
   const { stages, wall_ms: wall, ops, phases, ceilings, prompt_tokens: tokens } = JSON.parse(text);
   expect(tokens).toBe(4);
   expect(stages.map(({ stage }: { stage: string }) => stage)).toEqual(['between requests', 'box', 'forward pass']);

@@ -6,6 +6,7 @@ import { createProgress } from '../bench/progress.ts';
 import { loadModel } from '../core/model/load-model.ts';
 import { findEngine } from '../engines/index.ts';
 import { modelOption } from './model-options.ts';
+import { note } from './note.ts';
 import { engineName, integer, notEmpty } from './options.ts';
 import { printProfile, profileJson } from './print-profile.ts';
 import { CliError } from './report-error.ts';
@@ -46,13 +47,21 @@ export function addProfile(program: Command): void {
 async function run({ engine, model: directory, byNode, json, svg, ...job }: ProfileOptions): Promise<void> {
   if (svg !== undefined) write(svg, '');
   const model = await loadModel(directory);
-  const progress = createProgress('profiling', profileParts(job.batch));
+  const parts = profileParts(job.batch);
+  const progress = createProgress('profiling', parts);
+  note(`profile: ${engine}: ${job.batch} × up to ${job.maxTokens} tokens, in ${parts} parts`);
+  let done = 0;
+  const advance = () => {
+    progress.advance();
+    done += 1;
+    note(`part ${done} of ${parts} is done`);
+  };
   const result = await profileEngine(findEngine(engine).recipe, model, {
     prompt: job.prompt ?? job.promptTokens,
     maxTokens: job.maxTokens,
     batch: job.batch,
     by: byNode ? 'node' : 'op',
-    advance: progress.advance,
+    advance,
   }).finally(progress.stop);
   if (svg !== undefined) write(svg, rooflineChart(rooflineOf(result)));
   process.stdout.write(json ? `${JSON.stringify(profileJson(result))}\n` : printProfile(result));

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -9,6 +9,7 @@ import { changedSlots, type ModelOptions } from './model-options.ts';
 import { EMBEDDED_MODEL } from './options.ts';
 import { createProgram } from './program.ts';
 import { recordedEngine } from './recorded-engine.ts';
+import { CliError } from './report-error.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -49,4 +50,17 @@ it.each<[string, ModelOptions]>([
 ])('takes the same steps again: %s %o', async (engine, changedBy) => {
   const file = await recording(`${engine}-${Object.keys(changedBy)}`, engine, changedBy);
   expect(await replay(file)).toMatch(/^\d+ steps, identical\n$/);
+});
+
+it('says where a recording and its replay part', async () => {
+  const file = await recording('changed', 'kv-cache', {});
+  const lines = (await readFile(file, 'utf8')).split('\n');
+  const second = lines.findIndex((line) => line.startsWith('{"type":"step","index":1,'));
+  lines[second] = lines[second]!.replace('"decode",1', '"decode",2');
+  await writeFile(file, lines.join('\n'));
+  const told = await replay(file).catch((error: unknown) => error);
+  expect(told).toBeInstanceOf(CliError);
+  expect((told as CliError).message).toMatch(
+    /^They part in step 1, number 2 of those that ran\.\nrecorded .*"decode",2/,
+  );
 });

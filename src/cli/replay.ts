@@ -25,7 +25,7 @@ export function addReplay(program: Command): void {
       }
       const { index, recorded, replayed } = parting;
       throw new CliError(
-        `They part in step ${index}, the ${steps}th that ran.\n` +
+        `They part in step ${index}, number ${steps} of those that ran.\n` +
           `recorded ${JSON.stringify(recorded)}\nreplayed ${JSON.stringify(replayed)}`,
       );
     });

@@ -11,6 +11,13 @@ it.each([
     'error: --max-model-len: 9 is not a whole number from 1 to 8.\n',
   ],
   [
+    new RxllmError('RXLLM_OPTION_INVALID', 'blockSize 9 is in prompt order; lower blockSize or raise maxModelLen.', {
+      param: 'blockSize',
+    }),
+    2,
+    'error: --block-size 9 is in prompt order; lower --block-size or raise --max-model-len.\n',
+  ],
+  [
     new RxllmError('RXLLM_CONTEXT_LENGTH_EXCEEDED', 'prompt: too long', { param: 'prompt' }),
     2,
     'error: --prompt: too long\n',

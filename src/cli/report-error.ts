@@ -24,6 +24,14 @@ export class CliError extends Error {
   override readonly name = 'CliError';
 }
 
+/** The message, with options for fields: for the error's own, and for others that a capital tells from a word. */
+function inOptions({ message, param }: RxllmError): string {
+  const option = param === undefined ? undefined : OPTIONS[param];
+  if (param === undefined || option === undefined) return message;
+  const others = Object.entries(OPTIONS).filter(([field]) => /[A-Z]/.test(field));
+  return others.reduce((text, [field, name]) => text.replaceAll(field, name), message.replace(param, option));
+}
+
 /**
  * Tells the user what went wrong, and gives the exit code: 2 where the command line is at fault, else 1.
  * @throws the error itself where it is none of ours: a bug keeps its stack
@@ -36,7 +44,6 @@ export function reportError(error: unknown, write: (text: string) => void): numb
     return 1;
   }
   if (!(error instanceof RxllmError)) throw error;
-  const option = error.param === undefined ? undefined : OPTIONS[error.param];
-  write(`error: ${option === undefined ? error.message : error.message.replace(error.param!, option)}\n`);
+  write(`error: ${inOptions(error)}\n`);
   return error.status === 400 ? 2 : 1;
 }

@@ -27,6 +27,7 @@ import type { Model } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { loadModel } from '../core/model/load-model.ts';
 import { createRandom } from '../core/sampling/random.ts';
+import { note } from './note.ts';
 
 const PROMPT = 'Once upon a time there was a little fox who';
 const MIN_QUEUE = 256;
@@ -135,11 +136,6 @@ async function measure<Job extends { readonly runs: number }, Stats>(
   } finally {
     progress.stop();
   }
-}
-
-/** In a pipe or a file, where there is no bar. */
-function note(line: string): void {
-  if (!process.stderr.isTTY) process.stderr.write(`${line}\n`);
 }
 
 const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;

@@ -6,7 +6,7 @@ import { copyBandwidth } from './copy-bandwidth.ts';
 import { KERNELS, matmulRate } from './matmul-rate.ts';
 import { phaseOf } from './phase.ts';
 import { phasePoints } from './phase-points.ts';
-import { type ProfileJob, profileEngine, profileParts } from './profile-engine.ts';
+import { type EngineProfile, type ProfileJob, profileEngine, profileParts } from './profile-engine.ts';
 import { rooflineChart, rooflineOf } from './roofline-chart.ts';
 import { rooflineText } from './roofline-text.ts';
 import type { PassRecord } from './stage-run.ts';
@@ -55,6 +55,28 @@ describe('phasePoints', () => {
   it('leaves out what came up while a batch emptied', () => {
     const decode = [...Array.from({ length: 9 }, () => pass('decode', 8, 1)), pass('decode', 7, 1)];
     expect(phasePoints(decode, roofs).map(({ rows }) => rows)).toEqual([8]);
+  });
+});
+
+describe('describeProfile', () => {
+  /** What is said of a batch of 4, whose passes take so long, against passes of 1 that take a millisecond. */
+  const gainOf = (ms: number) => {
+    const profile = {
+      points: phasePoints([pass('decode', 1, 1), pass('decode', 1, 1), pass('decode', 4, ms)], roofs),
+      roofs,
+      ceilings: { memory: 1e12 },
+      traffic: { kernel: 'float32' },
+      run: { stages: [], passes: [], wallMs: 1 },
+    };
+    return describeProfile(profile as unknown as EngineProfile).at(-1);
+  };
+
+  it.each([
+    [2, 'takes 2.0 times as long and gives 2.0 times as many tokens a second, since its weights are read once'],
+    [5, 'takes 5.0 times as long and gives 0.8 times as many tokens a second.'],
+    [0.8, 'From batch 1 to 4 a decode pass did not take longer: 1 passes are too few to compare here'],
+  ])('of a batch whose passes take %d times as long', (ms, says) => {
+    expect(gainOf(ms)).toContain(says);
   });
 });
 

@@ -45,8 +45,15 @@ function sentence({ phase, rows, tokens, bytes, flops, intensity, ofMemory, ofCo
 }
 
 function gain(one: PhasePoint, most: PhasePoint): string {
+  const sizes = `From batch ${one.rows} to ${most.rows}`;
+  const longer = most.ms / one.ms;
+  // More rows are more work: where they took less time, something else decided it.
+  if (longer < 1) {
+    return `${sizes} a decode pass did not take longer: ${Math.min(one.passes, most.passes)} passes are too few to compare here; generate more tokens.`;
+  }
   const faster = most.tokens / most.ms / (one.tokens / one.ms);
-  return `From batch ${one.rows} to ${most.rows} a decode pass takes ${(most.ms / one.ms).toFixed(1)} times as long and gives ${faster.toFixed(1)} times as many tokens a second, since its weights are read once for all rows.`;
+  const reason = faster > 1 ? ', since its weights are read once for all rows' : '';
+  return `${sizes} a decode pass takes ${longer.toFixed(1)} times as long and gives ${faster.toFixed(1)} times as many tokens a second${reason}.`;
 }
 
 const percent = (share: number) => `${(100 * share).toFixed(share < 0.1 || share > 0.99 ? 1 : 0)}%`;
