@@ -3,6 +3,7 @@ import {
   concatMap,
   defer,
   EMPTY,
+  identity,
   map,
   merge,
   type Observable,
@@ -14,10 +15,9 @@ import {
   tap,
   toArray,
 } from 'rxjs';
-import type { EngineContext, Planned, Settled, StagedRecipe } from '../../core/contracts/index.ts';
+import type { EngineContext, Observer, Planned, Settled, StagedRecipe, Tick } from '../../core/contracts/index.ts';
 import { RxllmError } from '../../core/errors.ts';
 import { wakesAt } from '../../core/scheduling/fail-step.ts';
-import { pipeSlots } from '../swap.ts';
 import { after } from './after.ts';
 import { compose } from './compose.ts';
 
@@ -46,15 +46,13 @@ export function createLoop(
   const wake$ = new Subject<void>();
   /** Of the turn that runs; several where `schedule` gives several steps. */
   let plans: Planned[] = [];
-  const schedule = pipeSlots(recipe.schedule, () => tap((plan) => plans.push(plan)));
-  // A sequence for which there is no room has no row any more, and loses nothing with the step.
-  const allocate = pipeSlots(recipe.allocate, () =>
-    tap((plan) => {
-      plans.pop();
-      plans.push(plan);
-    }),
-  );
-  const stages = compose({ ...recipe, schedule, allocate }, context);
+  const takePlan: Observer = (_, stage) => {
+    if (stage === 'schedule') return tap((step) => plans.push(step as Tick as Planned));
+    // A sequence for which there is no room has no row any more, and loses nothing with the step.
+    if (stage === 'allocate') return tap((step) => plans.splice(-1, 1, step as Tick as Planned));
+    return identity;
+  };
+  const stages = compose({ ...recipe, observers: [takePlan, ...recipe.observers] }, context);
   let index = 0;
   let awake = false;
   let wakeAt = Number.POSITIVE_INFINITY;
@@ -80,7 +78,7 @@ export function createLoop(
       wakeAt = step.wakeAt;
     }),
     catchError((error: unknown) => {
-      wakeAt = Math.min(...plans.map(wakesAt));
+      wakeAt = plans.reduce((at, plan) => Math.min(at, wakesAt(plan)), Number.POSITIVE_INFINITY);
       const changed = onError(error, plans);
       awake ||= changed;
       return EMPTY;

@@ -1,4 +1,4 @@
-import { distinctUntilChanged, Observable, of, type Subscriber, Subscription, throwIfEmpty } from 'rxjs';
+import { distinctUntilChanged, filter, Observable, of, type Subscriber, Subscription, take, throwIfEmpty } from 'rxjs';
 import type {
   EngineContext,
   GenerateRequest,
@@ -90,7 +90,7 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
       life.add(overdue$.subscribe(endOverdue));
       life.add(
         of(request)
-          .pipe(tokenize, throwIfEmpty(noSequence))
+          .pipe(tokenize, take(1), filter(Boolean), throwIfEmpty(noSequence))
           .subscribe({
             next: (sequence) => {
               life.add(() => sequence.grammar?.dispose());

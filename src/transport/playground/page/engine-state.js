@@ -1,8 +1,8 @@
 /**
- * @typedef {import('../../observe-messages.ts').ObserveMessage} ObserveMessage
- * @typedef {import('../../observe-messages.ts').EngineMessage} EngineMessage
- * @typedef {import('../../observe-messages.ts').FrameMessage} FrameMessage
- * @typedef {import('../../observe-messages.ts').BlockMessage} BlockMessage
+ * @typedef {import('../../admin/observe-messages.ts').ObserveMessage} ObserveMessage
+ * @typedef {import('../../admin/observe-messages.ts').EngineMessage} EngineMessage
+ * @typedef {import('../../admin/observe-messages.ts').FrameMessage} FrameMessage
+ * @typedef {import('../../admin/observe-messages.ts').BlockMessage} BlockMessage
  * @typedef {FrameMessage['steps'][number]} Step
  */
 

@@ -1,7 +1,7 @@
 import { request } from './server.js';
 
 /**
- * @typedef {import('../../observe-messages.ts').ObserveMessage} ObserveMessage
+ * @typedef {import('../../admin/observe-messages.ts').ObserveMessage} ObserveMessage
  */
 
 /**
