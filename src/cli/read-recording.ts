@@ -30,7 +30,7 @@ const SHAPES: Readonly<Record<RecordLine['type'], TSchema>> = {
     engine: text,
     model: text,
     seed: whole,
-    quantize: Type.Optional(Type.Union(Object.keys(QUANTIZATIONS).map((kind) => Type.Literal(kind)))),
+    quantize: Type.Optional(Type.Enum(Object.keys(QUANTIZATIONS))),
     draftModel: Type.Optional(text),
     options: Type.Object({
       maxQueue: option,
@@ -61,7 +61,7 @@ const SHAPES: Readonly<Record<RecordLine['type'], TSchema>> = {
   step: Type.Object({
     index: whole,
     now: time,
-    failed: Type.Optional(Type.Union(STAGES.map((stage) => Type.Literal(stage)))),
+    failed: Type.Optional(Type.Enum([...STAGES])),
     rows: Type.Array(Type.Tuple([text, text, whole])),
     preempted: texts,
     late: Type.Optional(texts),

@@ -95,8 +95,8 @@ export const draft =
 function warnOnce(): (error: unknown) => void {
   let isTold = false;
   return (error) => {
-    if (!isTold)
-      process.stderr.write(`rxllm: a proposer failed, and its step goes on without drafts: ${String(error)}\n`);
+    if (isTold) return;
     isTold = true;
+    process.stderr.write(`rxllm: a proposer failed, and its step goes on without drafts: ${String(error)}\n`);
   };
 }

@@ -1,16 +1,11 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fakeEngine, say } from '../../test/support/fake-engine.ts';
 import type { Engine } from '../core/contracts/index.ts';
 import { buildServer, type ServerOptions } from './server.ts';
 
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
-
 function server(engine: Engine | undefined, options?: ServerOptions) {
   const app = buildServer({ engine: () => engine }, options);
-  closing.push(() => app.close());
+  onTestFinished(() => app.close());
   return app;
 }
 

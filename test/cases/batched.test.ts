@@ -1,5 +1,5 @@
 import { lastValueFrom, tap } from 'rxjs';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { TokenEvent } from '../../src/core/contracts/index.ts';
 import { contiguousSlots } from '../../src/core/memory/contiguous-slots.ts';
 import { pagedBlocks } from '../../src/core/memory/paged-blocks.ts';
@@ -13,21 +13,12 @@ import {
   byteTokens,
   expectIdle,
   leavingClient,
-  type RealServer,
   serveEmbedded,
   serveScript,
   steppedBy,
   turns,
   until,
 } from '../support/real-server.ts';
-
-const closing: (() => Promise<unknown>)[] = [];
-afterAll(() => Promise.all(closing.map((close) => close())));
-
-function keep<T extends RealServer>(server: T): T {
-  closing.push(server.close);
-  return server;
-}
 
 const [A] = byteTokens('a');
 const endless = { next: () => A! };
@@ -36,7 +27,8 @@ const continuous = (chunk: number) => schedule(continuousBatching({ longPrefillT
 describe('11. an abort during prefill is heeded, seven others decoding', () => {
   it.each([true, false])('streamed: %s', async (stream) => {
     const { script, pass, isRunning } = steppedBy(endless);
-    const server = keep(await serveScript(script, { schedule: continuous(32), kv: contiguousSlots() }));
+    const server = await serveScript(script, { schedule: continuous(32), kv: contiguousSlots() });
+    onTestFinished(server.close);
     const others = Array.from({ length: 7 }, () => server.post('/v1/completions', { prompt: 'a', max_tokens: 30 }));
     const prompts = () => server.runner.calls.filter(({ width }) => width > 1).map(({ ids }) => ids[0]?.length);
     while (server.stats()?.running !== 7) await pass();
@@ -71,7 +63,8 @@ describe('12. blocks do not leak on abort, eight at a time', () => {
     ['continuous', { schedule: continuous(8), kv: pagedBlocks({ blocks: 14, blockSize: 16 }) }],
     ['static', { schedule: schedule(staticBatching({ maxWaitMs: 1 })), kv: contiguousSlots() }],
   ])('%s: 1,000 requests aborted at random moments', async (_, change) => {
-    const server = keep(await serveScript(endless, { ...change, options: { maxQueue: 1000 } }));
+    const server = await serveScript(endless, { ...change, options: { maxQueue: 1000 } });
+    onTestFinished(server.close);
     const random = createRandom(12);
     const below = (limit: number) => Math.floor(random() * limit);
     const request = () => ({ prompt: Array(1 + below(40)).fill(A), max_tokens: 1 + below(10) });

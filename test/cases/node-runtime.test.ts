@@ -1,33 +1,18 @@
 import { lastValueFrom, tap } from 'rxjs';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { TokenEvent } from '../../src/core/contracts/index.ts';
 import { ortCApi } from '../../src/core/runtime/ort-c-api.ts';
 import { oneAtATime } from '../../src/core/scheduling/one-at-a-time.ts';
 import { schedule } from '../../src/operators/schedule.ts';
-import {
-  byteTokens,
-  type RealServer,
-  serveEmbedded,
-  serveScript,
-  steppedBy,
-  turns,
-  until,
-} from '../support/real-server.ts';
-
-const closing: (() => Promise<unknown>)[] = [];
-afterAll(() => Promise.all(closing.map((close) => close())));
-
-function keep<T extends RealServer>(server: T): T {
-  closing.push(server.close);
-  return server;
-}
+import { byteTokens, serveEmbedded, serveScript, steppedBy, turns, until } from '../support/real-server.ts';
 
 const greedy = { temperature: 0, ignore_eos: true };
 const [A] = byteTokens('a');
 
 describe('15. The event loop is blocked', () => {
   it('/health answers while one long forward pass runs', async () => {
-    const server = keep(await serveEmbedded({}, { schedule: schedule(oneAtATime({ prefillChunk: 2048 })) }));
+    const server = await serveEmbedded({}, { schedule: schedule(oneAtATime({ prefillChunk: 2048 })) });
+    onTestFinished(server.close);
     let running = true;
     const reply = server
       .post('/v1/completions', { ...greedy, prompt: Array(2000).fill(A), max_tokens: 1 })
@@ -77,7 +62,9 @@ const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[v
 describe('17. Dispose races running work', () => {
   it('closing an engine during a step waits for that step', async () => {
     const { script, pass, isRunning } = steppedBy({ next: () => A! });
-    const { engine } = keep(await serveScript(script));
+    const server = await serveScript(script);
+    onTestFinished(server.close);
+    const { engine } = server;
     const result = engine.generate('a', 10);
     await pass();
     await until(isRunning);
@@ -106,7 +93,8 @@ describe('17. Dispose races running work', () => {
   });
 
   it('a prompt longer than the context gives 400, and two calls at once are both served', async () => {
-    const server = keep(await serveEmbedded());
+    const server = await serveEmbedded();
+    onTestFinished(server.close);
     const { status, body } = await server.post('/v1/completions', { prompt: Array(2048).fill(A) });
     expect(status).toBe(400);
     expect(body.error).toMatchObject({ code: 'RXLLM_CONTEXT_LENGTH_EXCEEDED', param: 'prompt' });

@@ -1,24 +1,15 @@
 import { tap } from 'rxjs';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createEngine, kvCache } from '../../src/engines/index.ts';
 import {
   byteTokens,
   chunksOf,
   embeddedModel,
-  type RealServer,
   serveEngine,
   serveScript,
   steppedBy,
   until,
 } from '../support/real-server.ts';
-
-const closing: (() => Promise<void>)[] = [];
-afterAll(() => Promise.all(closing.map((close) => close())));
-
-function keep<T extends RealServer>(server: T): T {
-  closing.push(server.close);
-  return server;
-}
 
 const CLIENTS = 64;
 const greedy = { temperature: 0, max_tokens: 6, ignore_eos: true };
@@ -29,18 +20,17 @@ describe('64 clients at once, one request at a time', async () => {
   const arrived: number[] = [];
   const served: number[] = [];
   const indexOf = (prompt: unknown) => prompts.findIndex((ids) => ids.join() === String(prompt));
-  const server = keep(
-    await serveEngine({
-      ...engine,
-      stream: (request) =>
-        engine.stream(request).pipe(
-          tap(({ type }) => {
-            if (type === 'queued') arrived.push(indexOf(request.prompt));
-            if (type === 'finished') served.push(indexOf(request.prompt));
-          }),
-        ),
-    }),
-  );
+  const server = await serveEngine({
+    ...engine,
+    stream: (request) =>
+      engine.stream(request).pipe(
+        tap(({ type }) => {
+          if (type === 'queued') arrived.push(indexOf(request.prompt));
+          if (type === 'finished') served.push(indexOf(request.prompt));
+        }),
+      ),
+  });
+  afterAll(server.close);
   const expected: string[] = [];
   for (const prompt of prompts) expected.push((await server.engine.generate(prompt, 6, { ignoreEos: true })).text);
 
@@ -70,7 +60,8 @@ describe('a full queue', () => {
   it('gives 429 with Retry-After, and nothing else breaks', async () => {
     const [A] = byteTokens('a');
     const { script, pass, isRunning } = steppedBy({ next: () => A! });
-    const server = keep(await serveScript(script, { options: { maxQueue: 4 } }));
+    const server = await serveScript(script, { options: { maxQueue: 4 } });
+    onTestFinished(server.close);
     const body = { prompt: 'a', max_tokens: 1 };
     const first = server.post('/v1/completions', body);
     await until(isRunning);

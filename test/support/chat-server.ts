@@ -1,12 +1,7 @@
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { GenerateRequest } from '../../src/core/contracts/index.ts';
 import { buildServer } from '../../src/transport/server.ts';
 import { fakeEngine, type Step } from './fake-engine.ts';
-
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
 
 /** A server over a scripted engine, closed behind the test: `post` asks for a chat completion without a port. */
 export function serveChat(
@@ -15,7 +10,7 @@ export function serveChat(
 ) {
   const engine = fakeEngine(script, options);
   const app = buildServer({ engine: () => engine }, { now: () => 1_700_000_000_000 });
-  closing.push(() => app.close());
+  onTestFinished(() => app.close());
   const post = (body: object, headers: Record<string, string> = {}) =>
     app.inject({ method: 'POST', url: '/v1/chat/completions', payload: body, headers });
   const listen = () => app.listen({ port: 0, host: '127.0.0.1' });

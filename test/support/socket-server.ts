@@ -1,16 +1,14 @@
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { Engine, GenerateRequest } from '../../src/core/contracts/index.ts';
 import { buildServer, type ServerOptions } from '../../src/transport/server.ts';
 import { fakeEngine, type Step, say } from './fake-engine.ts';
 import { TestSocket } from './socket.ts';
 
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
 /** Runs when the test has ended, the latest first. */
-export const afterwards = (close: () => unknown) => closing.push(close);
+export const afterwards = (close: () => unknown) =>
+  onTestFinished(async () => {
+    await close();
+  });
 
 /** A server over a scripted engine, with `open` for sockets; all are closed behind the test. */
 export async function serveSockets(script: (request: GenerateRequest) => Iterable<Step>, options?: ServerOptions) {

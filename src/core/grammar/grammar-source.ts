@@ -40,11 +40,12 @@ const ANY_OBJECT: JsonSource = { type: 'json', schema: '{"type":"object"}', open
  * @throws RxllmError `RXLLM_GRAMMAR_TOO_LARGE`, `RXLLM_GRAMMAR_INVALID`
  */
 export function grammarSource(format: ResponseFormat | undefined, form: ToolCallForm): GrammarSource | undefined {
+  if (format === undefined) return undefined;
   if (isNestedTooDeep(format)) {
     const message = `responseFormat: its objects and arrays lie in each other more than ${MAX_NESTING} deep; make it flatter.`;
     throw new RxllmError('RXLLM_GRAMMAR_TOO_LARGE', message, { param: 'responseFormat' });
   }
-  const source = format && sourceOf(format, form);
+  const source = sourceOf(format, form);
   if (source === undefined) return undefined;
   refuseHalfCharacters(format);
   const { length } = JSON.stringify(source);
@@ -53,7 +54,7 @@ export function grammarSource(format: ResponseFormat | undefined, form: ToolCall
   }
   if (source.type === 'regex') refuseDeepGroups(source.pattern, 'regex');
   if (source.type === 'ebnf') refuseDeepGroups(source.text, 'ebnf');
-  const count = format === undefined ? 0 : repeatsOf(format);
+  const count = repeatsOf(format);
   if (count > MAX_REPEATS) {
     throw tooLarge(
       `its counted repetitions come to ${count} when written out; at most ${MAX_REPEATS} are compiled`,

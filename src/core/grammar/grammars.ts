@@ -1,5 +1,6 @@
 import { Observable, type Subscriber } from 'rxjs';
 import type { GrammarMatcher } from '../contracts/index.ts';
+import { engineClosed } from '../engine-closed.ts';
 import { RxllmError } from '../errors.ts';
 import { type CacheLimits, GrammarCache } from './grammar-cache.ts';
 import type { GrammarSource } from './grammar-source.ts';
@@ -48,7 +49,7 @@ export class Grammars {
    */
   matcher(source: GrammarSource): Observable<GrammarMatcher> {
     return new Observable((reader) => {
-      if (this.#closed) return reader.error(closedError());
+      if (this.#closed) return reader.error(engineClosed());
       const waiting: Waiting = { key: JSON.stringify(source), source, reader };
       if (this.#give(waiting)) return undefined;
       if (this.#waiting.length >= this.#maxWaiting) return reader.error(queueFull(this.#waiting.length));
@@ -67,7 +68,7 @@ export class Grammars {
   /** Ends every thread; who waits hears `RXLLM_ENGINE_CLOSED`. */
   close(): void {
     this.#closed = true;
-    for (const { reader } of [...this.#waiting]) reader.error(closedError());
+    for (const { reader } of [...this.#waiting]) reader.error(engineClosed());
     this.#cache.close();
   }
 
@@ -126,8 +127,4 @@ export class Grammars {
 
 function queueFull(waiting: number): RxllmError {
   return new RxllmError('RXLLM_QUEUE_FULL', `${waiting} requests wait for their grammars. Try again later.`);
-}
-
-function closedError(): RxllmError {
-  return new RxllmError('RXLLM_ENGINE_CLOSED', 'The engine is closed; start another.');
 }

@@ -15,13 +15,8 @@ export function refuseDeepGroups(text: string, notation: Notation): void {
   const depth = groupDepth(text, notation);
   if (depth <= MAX_NESTING) return;
   const problem = `its parentheses lie in each other ${depth} deep; at most ${MAX_NESTING} are compiled`;
-  throw new RxllmError(
-    'RXLLM_GRAMMAR_TOO_LARGE',
-    `responseFormat: ${problem}. Make it flatter: ${FLATTER[notation]}.`,
-    {
-      param: 'responseFormat',
-    },
-  );
+  const message = `responseFormat: ${problem}. Make it flatter: ${FLATTER[notation]}.`;
+  throw new RxllmError('RXLLM_GRAMMAR_TOO_LARGE', message, { param: 'responseFormat' });
 }
 
 /** How deep the groups of a pattern or an EBNF grammar lie in each other. */

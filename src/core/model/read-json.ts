@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Static, TSchema } from 'typebox';
 import Value from 'typebox/value';
 import { RxllmError } from '../errors.ts';
+import { isRecord } from '../is-record.ts';
 import { fileMissing, isMissing } from './model-errors.ts';
 
 /** The text of `directory/file`, or undefined when there is no such file. @throws RxllmError `RXLLM_MODEL_FILE_INVALID` */
@@ -57,7 +58,7 @@ export function checkJson<T extends TSchema>(schema: T, json: unknown, file: str
 }
 
 function withoutNulls(json: unknown): unknown {
-  if (json === null || typeof json !== 'object' || Array.isArray(json)) return json;
+  if (!isRecord(json)) return json;
   const entries = Object.entries(json).filter(([, value]) => value !== null);
   return Object.fromEntries(entries.map(([key, value]) => [key, withoutNulls(value)]));
 }

@@ -8,6 +8,7 @@ import type {
   StagedRecipe,
   TokenEvent,
 } from '../../core/contracts/index.ts';
+import { engineClosed } from '../../core/engine-closed.ts';
 import { RxllmError } from '../../core/errors.ts';
 import { failStep } from '../../core/scheduling/fail-step.ts';
 import { pause, resume } from '../../core/scheduling/pause.ts';
@@ -39,7 +40,7 @@ export function createRequests(recipe: StagedRecipe, context: EngineContext, wak
   let closed = false;
 
   const refuseIfClosed = () => {
-    if (closed) throw new RxllmError('RXLLM_ENGINE_CLOSED', 'The engine is closed; start another.');
+    if (closed) throw engineClosed();
   };
 
   const enqueue = (sequence: Sequence, reader: Subscriber<TokenEvent>) => {

@@ -7,7 +7,7 @@ import type {
   OpaqueRecipe,
   TokenEvent,
 } from '../../core/contracts/index.ts';
-import { RxllmError } from '../../core/errors.ts';
+import { engineClosed } from '../../core/engine-closed.ts';
 import { ABORTED } from './aborted.ts';
 import { deadline } from './deadline.ts';
 import { queueFull } from './queue-full.ts';
@@ -77,7 +77,7 @@ export function runBox(recipe: OpaqueRecipe, context: EngineContext): RunningEng
 
   const stream = (request: GenerateRequest) =>
     new Observable<TokenEvent>((reader) => {
-      if (closed) throw new RxllmError('RXLLM_ENGINE_CLOSED', 'The engine is closed; start another.');
+      if (closed) throw engineClosed();
       const overdue$ = deadline(request, clock);
       const position = waiting();
       if (position >= maxQueue) throw queueFull(position);

@@ -1,16 +1,11 @@
 import OpenAI from 'openai';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { type FakeEngine, fakeEngine, say } from '../../../test/support/fake-engine.ts';
 import { buildServer } from '../server.ts';
 
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
-
 function serve(engine: FakeEngine) {
   const app = buildServer({ engine: () => engine }, { now: () => 1_700_000_000_000 });
-  closing.push(() => app.close());
+  onTestFinished(() => app.close());
   return app;
 }
 const post = (engine: FakeEngine, payload: object) =>
