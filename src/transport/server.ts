@@ -13,6 +13,7 @@ import type { EngineSource } from './engine-source.ts';
 import { addErrorReplies, replyWithError } from './error-replies.ts';
 import { refuseExpectations } from './expectation.ts';
 import { health } from './health.ts';
+import { parseJsonBodies } from './json-body.ts';
 import { createInstruments } from './metrics/instruments.ts';
 import { meteredSource } from './metrics/metered-engine.ts';
 import { metrics } from './metrics/metrics.ts';
@@ -80,6 +81,7 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
     forceCloseConnections: true,
   });
   addErrorReplies(app);
+  parseJsonBodies(app);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
   });
