@@ -83,9 +83,13 @@ describe('an upgrade that is no WebSocket', () => {
   });
 
   it('waits for the replies in front of it', async () => {
-    const { connection, engine } = await serve(() => [{ type: 'wait', ms: 30 }, ...say(['ok'])]);
+    const { app, connection, engine } = await serve(() => [{ type: 'wait', ms: 30 }, ...say(['ok'])]);
+    const upgraded = new Promise((resolve) => app.server.once('upgrade', resolve));
     const socket = connection();
-    socket.write(`${post()}${post({ n: 2 }, h2c).repeat(2)}GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    const ignored = post({ n: 2 }, h2c);
+    socket.write(post() + ignored.slice(0, -9));
+    await upgraded;
+    socket.write(`${ignored.slice(-9)}${ignored}GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     const replies = await readUntil(socket, '"status":"ok"');
     expect(replies.match(/"object":"text_completion"/g)).toHaveLength(3);
     expect(engine.requests).toHaveLength(5);
@@ -104,6 +108,49 @@ describe('a WebSocket', () => {
     socket.write(`${post()}GET /v1/stream HTTP/1.1\r\nHost: localhost\r\n${upgrade}${key}\r\n`);
     const replies = await readUntil(socket, status);
     expect(replies).toMatch(new RegExp(`^HTTP/1.1 200 OK\r\n[^]*"object":"text_completion"[^]*HTTP/1.1 ${status}`));
+  });
+
+  const open = `GET /v1/stream HTTP/1.1\r\nHost: localhost\r\n${upgrade}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`;
+
+  it.each([
+    ['goes away', (socket: Socket) => socket.destroy()],
+    ['says that it sends no more', (socket: Socket) => socket.end()],
+    ['sent more, and goes away', (socket: Socket) => socket.end('x'.repeat(1000))],
+  ])('behind another request is forgotten, and that one cancelled, when its client %s', async (_name, leave) => {
+    const { app, connection, engine } = await serve(() => [{ type: 'hang' }]);
+    const upgraded = new Promise((resolve) => app.server.once('upgrade', resolve));
+    const socket = connection();
+    socket.write(post() + open);
+    await upgraded;
+    await vi.waitFor(() => expect(engine.active).toBe(1));
+    leave(socket);
+    await vi.waitFor(() => expect(engine.cancelled).toBe(1));
+  });
+
+  it('behind a streamed reply does not stop it when its client reads slowly', async () => {
+    const pieces = Array.from({ length: 200 }, () => 'x'.repeat(64 * 1024));
+    const { connection } = await serve(() => say(pieces));
+    const socket = connection();
+    socket.pause();
+    socket.write(post({ stream: true }) + open);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await readUntil(socket, '101 Switching Protocols')).toContain('data: [DONE]');
+  });
+
+  it('behind another request is sent on with all that came behind it', async () => {
+    const { app, connection } = await serve(() => [{ type: 'wait', ms: 50 }, ...say(['ok'])]);
+    const upgraded = new Promise((resolve) => app.server.once('upgrade', resolve));
+    const socket = connection();
+    socket.write(post() + open);
+    await upgraded;
+    // Larger than what is read ahead.
+    const message = Buffer.from(JSON.stringify({ type: 'generate', id: 'a', prompt: 'hi' }).padStart(200_000));
+    // A mask of zeros leaves it as it is.
+    const head = Buffer.alloc(14);
+    head.writeUInt16BE(0x81ff);
+    head.writeBigUInt64BE(BigInt(message.length), 2);
+    socket.write(Buffer.concat([head, message]));
+    expect(await readUntil(socket, '"type":"finished"')).toMatch(/101 Switching Protocols[\s\S]*"text":"ok"/);
   });
 });
 
