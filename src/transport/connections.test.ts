@@ -152,6 +152,13 @@ describe('a WebSocket', () => {
     socket.write(Buffer.concat([head, message]));
     expect(await readUntil(socket, '"type":"finished"')).toMatch(/101 Switching Protocols[\s\S]*"text":"ok"/);
   });
+
+  it('that expects something unknown is told that its connection is closed', async () => {
+    const { connection } = await serve(() => say(['ok']));
+    const socket = connection();
+    socket.write(open.replace(upgrade, `${upgrade}Expect: foo\r\n`));
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 417 [\s\S]*\r\nconnection: close\r\n/);
+  });
 });
 
 const errorIn = (reply: string) => JSON.parse(reply.slice(reply.indexOf('{'))).error;

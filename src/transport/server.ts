@@ -86,10 +86,11 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
     reply.header('x-request-id', request.id);
   });
   if (logger?.isLevelEnabled('debug')) logRequests(app);
+  // In front of all that may refuse one: that its connection is then closed belongs to the reply.
+  addWebSockets(app, webSocket);
   refuseExpectations(app);
   limitConnections(app, maxConnections);
   addDraining(app);
-  addWebSockets(app, webSocket);
   if (corsOrigins.length > 0) allowOrigins(app, corsOrigins);
   // Behind CORS, whose preflights bring no key, and whose headers a page needs to read that its key is wrong.
   if (hasApiKey) app.after(() => requireApiKey(app, apiKeys));
