@@ -153,11 +153,69 @@ describe('a WebSocket', () => {
     expect(await readUntil(socket, '"type":"finished"')).toMatch(/101 Switching Protocols[\s\S]*"text":"ok"/);
   });
 
+  it.each(['/v1/%zz', '/%', '/%c0%af', `/v1/models/${'x'.repeat(101)}`])(
+    'with a bad URL (%s) is refused, and its connection closed',
+    async (url) => {
+      const { app, connection } = await serve(() => say(['ok']), { limits: { maxConnections: 1 } });
+      const accepted = new Promise<Socket>((resolve) => app.server.once('connection', resolve));
+      const socket = connection();
+      socket.write(open.replace('/v1/stream', url));
+      const closed = new Promise((resolve) => accepted.then((server) => server.once('close', resolve)));
+      const reply = await text(socket);
+      expect(reply).toMatch(/^HTTP\/1.1 4[01][04] [\s\S]*\r\nconnection: close\r\n/);
+      expect(errorIn(reply)).toMatchObject({ type: 'invalid_request_error', code: expect.stringMatching(/^FST_ERR/) });
+      await closed;
+    },
+  );
+
   it('that expects something unknown is told that its connection is closed', async () => {
     const { connection } = await serve(() => say(['ok']));
     const socket = connection();
     socket.write(open.replace(upgrade, `${upgrade}Expect: foo\r\n`));
     expect(await text(socket)).toMatch(/^HTTP\/1.1 417 [\s\S]*\r\nconnection: close\r\n/);
+  });
+});
+
+describe('a bad URL', () => {
+  const get = (url: string) => `GET ${url} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+
+  it('is refused, and the connection goes on', async () => {
+    const { connection } = await serve(() => say(['ok']));
+    const socket = connection();
+    socket.write(get('/v1/%zz'));
+    const reply = await readUntil(socket, '}}');
+    expect(reply).toMatch(/^HTTP\/1.1 400 [\s\S]*\r\nconnection: keep-alive\r\n/i);
+    expect(errorIn(reply)).toMatchObject({
+      code: 'FST_ERR_BAD_URL',
+      message: "'/v1/%zz' is not a valid url component",
+    });
+    socket.write(get('/health'));
+    await readUntil(socket, '"status":"ok"');
+  });
+
+  it('gets on a connection too many what all get there', async () => {
+    const { app, connection } = await serve(() => say(['ok']), { limits: { maxConnections: 1 } });
+    const accepted = new Promise((resolve) => app.server.once('connection', resolve));
+    connection();
+    await accepted;
+    const socket = connection();
+    socket.write(get('/v1/%zz'));
+    expect(errorIn(await text(socket))).toMatchObject({ code: 'too_many_connections' });
+  });
+
+  it('gets of a server that shuts down what all get there', async () => {
+    const { app, connection } = await serve(() => say(['ok']));
+    await app.drain(0);
+    const socket = connection();
+    socket.write(get('/v1/%zz'));
+    expect(errorIn(await text(socket))).toMatchObject({ code: 'RXLLM_ENGINE_CLOSED' });
+  });
+
+  it('needs the key where all others do', async () => {
+    const { connection } = await serve(() => say(['ok']), { apiKeys: ['secret'] });
+    const socket = connection();
+    socket.write(get('/v1/%zz'));
+    expect(errorIn(await readUntil(socket, '}}'))).toMatchObject({ code: 'invalid_api_key' });
   });
 });
 
