@@ -83,9 +83,13 @@ describe('an upgrade that is no WebSocket', () => {
   });
 
   it('waits for the replies in front of it', async () => {
-    const { connection, engine } = await serve(() => [{ type: 'wait', ms: 30 }, ...say(['ok'])]);
+    const { app, connection, engine } = await serve(() => [{ type: 'wait', ms: 30 }, ...say(['ok'])]);
+    const upgraded = new Promise((resolve) => app.server.once('upgrade', resolve));
     const socket = connection();
-    socket.write(`${post()}${post({ n: 2 }, h2c).repeat(2)}GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    const ignored = post({ n: 2 }, h2c);
+    socket.write(post() + ignored.slice(0, -9));
+    await upgraded;
+    socket.write(`${ignored.slice(-9)}${ignored}GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     const replies = await readUntil(socket, '"status":"ok"');
     expect(replies.match(/"object":"text_completion"/g)).toHaveLength(3);
     expect(engine.requests).toHaveLength(5);
@@ -104,6 +108,114 @@ describe('a WebSocket', () => {
     socket.write(`${post()}GET /v1/stream HTTP/1.1\r\nHost: localhost\r\n${upgrade}${key}\r\n`);
     const replies = await readUntil(socket, status);
     expect(replies).toMatch(new RegExp(`^HTTP/1.1 200 OK\r\n[^]*"object":"text_completion"[^]*HTTP/1.1 ${status}`));
+  });
+
+  const open = `GET /v1/stream HTTP/1.1\r\nHost: localhost\r\n${upgrade}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`;
+
+  it.each([
+    ['goes away', (socket: Socket) => socket.destroy()],
+    ['says that it sends no more', (socket: Socket) => socket.end()],
+    ['sent more, and goes away', (socket: Socket) => socket.end('x'.repeat(1000))],
+  ])('behind another request is forgotten, and that one cancelled, when its client %s', async (_name, leave) => {
+    const { app, connection, engine } = await serve(() => [{ type: 'hang' }]);
+    const upgraded = new Promise((resolve) => app.server.once('upgrade', resolve));
+    const socket = connection();
+    socket.write(post() + open);
+    await upgraded;
+    await vi.waitFor(() => expect(engine.active).toBe(1));
+    leave(socket);
+    await vi.waitFor(() => expect(engine.cancelled).toBe(1));
+  });
+
+  it('behind a streamed reply does not stop it when its client reads slowly', async () => {
+    const pieces = Array.from({ length: 200 }, () => 'x'.repeat(64 * 1024));
+    const { connection } = await serve(() => say(pieces));
+    const socket = connection();
+    socket.pause();
+    socket.write(post({ stream: true }) + open);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await readUntil(socket, '101 Switching Protocols')).toContain('data: [DONE]');
+  });
+
+  it('behind another request is sent on with all that came behind it', async () => {
+    const { app, connection } = await serve(() => [{ type: 'wait', ms: 50 }, ...say(['ok'])]);
+    const upgraded = new Promise((resolve) => app.server.once('upgrade', resolve));
+    const socket = connection();
+    socket.write(post() + open);
+    await upgraded;
+    // Larger than what is read ahead.
+    const message = Buffer.from(JSON.stringify({ type: 'generate', id: 'a', prompt: 'hi' }).padStart(200_000));
+    // A mask of zeros leaves it as it is.
+    const head = Buffer.alloc(14);
+    head.writeUInt16BE(0x81ff);
+    head.writeBigUInt64BE(BigInt(message.length), 2);
+    socket.write(Buffer.concat([head, message]));
+    expect(await readUntil(socket, '"type":"finished"')).toMatch(/101 Switching Protocols[\s\S]*"text":"ok"/);
+  });
+
+  it.each(['/v1/%zz', '/%', '/%c0%af', `/v1/models/${'x'.repeat(101)}`])(
+    'with a bad URL (%s) is refused, and its connection closed',
+    async (url) => {
+      const { app, connection } = await serve(() => say(['ok']), { limits: { maxConnections: 1 } });
+      const accepted = new Promise<Socket>((resolve) => app.server.once('connection', resolve));
+      const socket = connection();
+      socket.write(open.replace('/v1/stream', url));
+      const closed = new Promise((resolve) => accepted.then((server) => server.once('close', resolve)));
+      const reply = await text(socket);
+      expect(reply).toMatch(/^HTTP\/1.1 4[01][04] [\s\S]*\r\nconnection: close\r\n/);
+      expect(errorIn(reply)).toMatchObject({ type: 'invalid_request_error', code: expect.stringMatching(/^FST_ERR/) });
+      await closed;
+    },
+  );
+
+  it('that expects something unknown is told that its connection is closed', async () => {
+    const { connection } = await serve(() => say(['ok']));
+    const socket = connection();
+    socket.write(open.replace(upgrade, `${upgrade}Expect: foo\r\n`));
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 417 [\s\S]*\r\nconnection: close\r\n/);
+  });
+});
+
+describe('a bad URL', () => {
+  const get = (url: string) => `GET ${url} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+
+  it('is refused, and the connection goes on', async () => {
+    const { connection } = await serve(() => say(['ok']));
+    const socket = connection();
+    socket.write(get('/v1/%zz'));
+    const reply = await readUntil(socket, '}}');
+    expect(reply).toMatch(/^HTTP\/1.1 400 [\s\S]*\r\nconnection: keep-alive\r\n/i);
+    expect(errorIn(reply)).toMatchObject({
+      code: 'FST_ERR_BAD_URL',
+      message: "'/v1/%zz' is not a valid url component",
+    });
+    socket.write(get('/health'));
+    await readUntil(socket, '"status":"ok"');
+  });
+
+  it('gets on a connection too many what all get there', async () => {
+    const { app, connection } = await serve(() => say(['ok']), { limits: { maxConnections: 1 } });
+    const accepted = new Promise((resolve) => app.server.once('connection', resolve));
+    connection();
+    await accepted;
+    const socket = connection();
+    socket.write(get('/v1/%zz'));
+    expect(errorIn(await text(socket))).toMatchObject({ code: 'too_many_connections' });
+  });
+
+  it('gets of a server that shuts down what all get there', async () => {
+    const { app, connection } = await serve(() => say(['ok']));
+    await app.drain(0);
+    const socket = connection();
+    socket.write(get('/v1/%zz'));
+    expect(errorIn(await text(socket))).toMatchObject({ code: 'RXLLM_ENGINE_CLOSED' });
+  });
+
+  it('needs the key where all others do', async () => {
+    const { connection } = await serve(() => say(['ok']), { apiKeys: ['secret'] });
+    const socket = connection();
+    socket.write(get('/v1/%zz'));
+    expect(errorIn(await readUntil(socket, '}}'))).toMatchObject({ code: 'invalid_api_key' });
   });
 });
 

@@ -28,7 +28,7 @@ export function addErrorReplies(app: FastifyInstance): void {
   });
 }
 
-export function replyWithError(reply: FastifyReply, error: unknown): FastifyReply {
+function replyWithError(reply: FastifyReply, error: unknown): FastifyReply {
   const { status, body } = toErrorReply(error, reply.request.id);
   logFault(reply.log, status, error);
   if (status === 429) reply.header('retry-after', '1');

@@ -62,6 +62,19 @@ describe('errors of the HTTP layer', () => {
     expect(reply.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
+  it.each([
+    ['{"prompt":"hi","__proto__":{"n":2}}', '"__proto__"'],
+    [
+      '{"prompt":"hi","response_format":{"type":"json_schema","json_schema":{"schema":{"\\u005f_proto__":1}}}}',
+      '"__proto__"',
+    ],
+    ['{"prompt":"hi","constructor":{"prototype":1}}', '"constructor"'],
+  ])('says which property is never taken: %s', async (payload, name) => {
+    const reply = await server(ready()).inject({ method: 'POST', url: '/v1/completions', payload, headers: json });
+    expect(reply.statusCode).toBe(400);
+    expect(reply.json().error).toMatchObject({ code: 'RXLLM_INVALID_REQUEST', message: expect.stringContaining(name) });
+  });
+
   it('says which methods a path takes', async () => {
     expect((await server(ready()).inject('/v1/chat/completions')).headers.allow).toBe('POST');
   });

@@ -7,12 +7,14 @@ import { limitConnections } from './access/connection-limit.ts';
 import { allowOrigins } from './access/cors.ts';
 import { admin, type EngineAdmin } from './admin/admin.ts';
 import { observe } from './admin/observe.ts';
+import { refuseBadUrls, sendOnBadUrl } from './bad-url.ts';
 import { answerClientError } from './client-error.ts';
 import { addDraining } from './drain.ts';
 import type { EngineSource } from './engine-source.ts';
-import { addErrorReplies, replyWithError } from './error-replies.ts';
+import { addErrorReplies } from './error-replies.ts';
 import { refuseExpectations } from './expectation.ts';
 import { health } from './health.ts';
+import { parseJsonBodies } from './json-body.ts';
 import { createInstruments } from './metrics/instruments.ts';
 import { meteredSource } from './metrics/metered-engine.ts';
 import { metrics } from './metrics/metrics.ts';
@@ -74,20 +76,23 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
     // What is on the wire is what was asked: nothing is coerced, dropped or filled in.
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false } },
     genReqId: ({ headers }) => clientRequestId(headers['x-request-id']) ?? randomUUID(),
-    frameworkErrors: (error, { id }, reply) => replyWithError(reply.header('x-request-id', id), error),
+    frameworkErrors: sendOnBadUrl,
     // Draining has its own 503, in OpenAI's shape; what is left when the server closes is cut off.
     return503OnClosing: false,
     forceCloseConnections: true,
   });
   addErrorReplies(app);
+  refuseBadUrls(app);
+  parseJsonBodies(app);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
   });
   if (logger?.isLevelEnabled('debug')) logRequests(app);
+  // In front of all that may refuse one: that its connection is then closed belongs to the reply.
+  addWebSockets(app, webSocket);
   refuseExpectations(app);
   limitConnections(app, maxConnections);
   addDraining(app);
-  addWebSockets(app, webSocket);
   if (corsOrigins.length > 0) allowOrigins(app, corsOrigins);
   // Behind CORS, whose preflights bring no key, and whose headers a page needs to read that its key is wrong.
   if (hasApiKey) app.after(() => requireApiKey(app, apiKeys));

@@ -5,6 +5,9 @@ export function asksForWebSocket({ headers: { upgrade } }: IncomingMessage): boo
   return upgrade?.toLowerCase() === 'websocket';
 }
 
+/** Bytes that are read ahead while an upgrade waits; once there are more, a client that goes is not noticed. */
+const MAX_AHEAD = 64 * 1024;
+
 /**
  * Calls `then` when the replies to all requests that came on the connection before this one are out: until then it is
  * theirs. Never, where the connection is closed meanwhile.
@@ -15,13 +18,35 @@ export function behindReplies(server: Server): (socket: Socket, then: () => void
   return (socket, then) => {
     const before = latest.get(socket);
     if (before === undefined || before.closed) return then();
-    const fail = () => socket.destroy();
-    // Until then nobody else listens for it.
-    socket.on('error', fail);
+    const giveBack = tend(socket);
     before.once('close', () => {
-      socket.off('error', fail);
+      giveBack();
       if (!socket.destroyed) then();
     });
+  };
+}
+
+/**
+ * Does what Node no longer does for a connection once an upgrade has come on it: its replies go on when it has drained,
+ * and it is destroyed when its client goes, for which it must be read. What was read comes again after the call of the
+ * function that is returned.
+ */
+function tend(socket: Socket & { readonly _httpMessage?: ServerResponse | null }): () => void {
+  const ahead: Buffer[] = [];
+  let bytes = 0;
+  const read = () => {
+    for (let chunk: Buffer | null = socket.read(); chunk !== null; chunk = socket.read()) {
+      ahead.push(chunk);
+      bytes += chunk.length;
+    }
+    if (bytes > MAX_AHEAD) socket.off('readable', read);
+  };
+  const drained = () => socket._httpMessage?.emit('drain');
+  const gone = () => socket.destroy();
+  socket.on('readable', read).on('drain', drained).on('end', gone).on('error', gone);
+  return () => {
+    socket.off('readable', read).off('drain', drained).off('end', gone).off('error', gone);
+    if (!socket.destroyed) socket.unshift(Buffer.concat(ahead));
   };
 }
 
