@@ -100,7 +100,7 @@ function sourceOf(format: Format, form: ToolCallForm): GrammarSource {
     case 'json_schema':
       return json(format.schema, format.strict ?? true);
     case 'regex':
-      return { type: 'regex', pattern: toXGrammarPattern(format.pattern, 'text') };
+      return regex(toXGrammarPattern(format.pattern, 'text'));
     case 'choice':
       return { type: 'ebnf', text: `root ::= ${format.choices.map(quote).join(' | ')}` };
     case 'grammar':
@@ -117,6 +117,10 @@ function sourceOf(format: Format, form: ToolCallForm): GrammarSource {
       };
   }
 }
+
+/** XGrammar takes no pattern that is empty. */
+const regex = (pattern: string): GrammarSource =>
+  pattern === '' ? { type: 'ebnf', text: 'root ::= ""' } : { type: 'regex', pattern };
 
 const json = (schema: JsonSchema, strict: boolean): JsonSource => ({
   type: 'json',

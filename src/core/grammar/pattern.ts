@@ -162,7 +162,7 @@ class Printer {
     const escaped = this.#isJson ? intersection(members, ESCAPED_IN_JSON) : [];
     const ascii = difference(intersection(members, ASCII), union(escaped, [[0, 0]]));
     const parts = each(escaped).flatMap((value) => this.#one(value) ?? []);
-    if (isWhole) parts.unshift(`[^${difference(ASCII, ascii).map(range).join('')}]`);
+    if (isWhole) parts.unshift(`[^${ranges(difference(ASCII, ascii))}]`);
     else parts.unshift(...asciiClass(ascii), ...beyondAscii(difference(members, ASCII)));
     return parts.length === 0 ? undefined : parts;
   }
@@ -186,13 +186,26 @@ const inClass = (code: number): string =>
   /[a-zA-Z0-9]/.test(String.fromCharCode(code)) ? String.fromCharCode(code) : hex(code);
 const range = ([from, to]: Range): string => (from === to ? inClass(from) : `${inClass(from)}-${inClass(to)}`);
 
-/** XGrammar takes a `^` that comes first for a negation, escaped or not. */
+const ALPHANUMERIC = codePoints([
+  [0x30, 0x39],
+  [0x41, 0x5a],
+  [0x61, 0x7a],
+]);
+const CARET = codePoints([[0x5e, 0x5e]]);
+
+/**
+ * What stands in a class of ASCII. XGrammar writes control characters as `\x1f` without an end, so no digit may follow;
+ * and it takes a `^` that comes first for a negation, escaped or not.
+ */
+function ranges(set: CodePoints): string {
+  const first = intersection(set, ALPHANUMERIC);
+  const last = intersection(set, CARET);
+  return [...first, ...difference(set, union(first, last)), ...last].map(range).join('');
+}
+
 function asciiClass(set: CodePoints): string[] {
   if (size(set) === 0) return [];
-  if (size(set) === 1) return [literal(String.fromCodePoint(set[0]![0]))];
-  const caret = codePoints([[0x5e, 0x5e]]);
-  const [others, last] = [difference(set, caret), intersection(set, caret)];
-  return [`[${[...others, ...last].map(range).join('')}]`];
+  return [size(set) === 1 ? literal(String.fromCodePoint(set[0]![0])) : `[${ranges(set)}]`];
 }
 
 /**

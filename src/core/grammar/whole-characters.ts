@@ -4,9 +4,14 @@ import type { GrammarSource } from './grammar-source.ts';
 import type { PackedVocabulary } from './thread-messages.ts';
 
 /** Where in a character a text is: at its end, or by the bytes that may come next. */
-const STATES = ['end', 'one', 'two', 'three', 'e0', 'ed', 'f0', 'f4', 'e2', 'e2 80'] as const;
-export type CharacterState = (typeof STATES)[number];
+export type CharacterState = 'end' | 'one' | 'two' | 'three' | 'e0' | 'ed' | 'f0' | 'f4' | 'e2' | 'e2 80';
 
+/** Tokens that are ASCII alone: most are. */
+const PLAIN: Readonly<Record<PackedVocabulary['encoding'], RegExp>> = {
+  byte_level: /^[!-~\u0100-\u0121]*$/,
+  byte_fallback: /^(?!<0x[89A-F])[\0-\x7f]*$/,
+  raw: /^[\0-\x7f]*$/,
+};
 const BYTE = /^<0x([\dA-F]{2})>$/;
 /** As they are, or as an escape. */
 const SEPARATORS = /[\u2028\u2029]|202[89]/;
@@ -27,6 +32,7 @@ export class WholeCharacters {
     this.#vocabulary = vocabulary;
     const utf8 = new TextEncoder();
     for (const [id, token] of vocabulary.tokens.split('\0').entries()) {
+      if (PLAIN[vocabulary.encoding].test(token)) continue;
       const byte = vocabulary.encoding === 'byte_fallback' ? BYTE.exec(token)?.[1] : undefined;
       const bytes =
         byte !== undefined
@@ -68,50 +74,45 @@ export class WholeCharacters {
   }
 
   #after(state: CharacterState, bytes: Uint8Array): CharacterState | undefined {
+    const steps = this.#separators ? WITH_SEPARATORS : WITHOUT_SEPARATORS;
     let at: CharacterState | undefined = state;
     for (const byte of bytes) {
-      at = step(at, byte, this.#separators);
       if (at === undefined) return undefined;
+      at = steps[at][byte];
     }
     return at;
   }
 }
 
-/** The state behind a byte; undefined where it cannot come. */
-function step(state: CharacterState, byte: number, separators: boolean): CharacterState | undefined {
-  const within = (from: number, to: number, then: CharacterState) => (byte >= from && byte <= to ? then : undefined);
-  switch (state) {
-    case 'end':
-      return begin(byte, separators);
-    case 'one':
-      return within(0x80, 0xbf, 'end');
-    case 'two':
-      return within(0x80, 0xbf, 'one');
-    case 'three':
-      return within(0x80, 0xbf, 'two');
-    case 'e0':
-      return within(0xa0, 0xbf, 'one');
-    case 'ed':
-      return within(0x80, 0x9f, 'one');
-    case 'f0':
-      return within(0x90, 0xbf, 'two');
-    case 'f4':
-      return within(0x80, 0x8f, 'two');
-    case 'e2':
-      return within(0x80, 0xbf, byte === 0x80 ? 'e2 80' : 'one');
-    case 'e2 80':
-      return byte === 0xa8 || byte === 0xa9 ? undefined : within(0x80, 0xbf, 'end');
-  }
+type Steps = Readonly<Record<CharacterState, readonly (CharacterState | undefined)[]>>;
+
+/** By the byte: the state behind it, and nothing where it cannot come. */
+function stepsOf(separators: boolean): Steps {
+  const steps = (...ranges: readonly [from: number, to: number, then: CharacterState][]) =>
+    Array.from({ length: 256 }, (_, byte) => ranges.find(([from, to]) => byte >= from && byte <= to)?.[2]);
+  return {
+    end: steps(
+      [0, 0x7f, 'end'],
+      [0xc2, 0xdf, 'one'],
+      [0xe0, 0xe0, 'e0'],
+      [0xe2, 0xe2, separators ? 'two' : 'e2'],
+      [0xed, 0xed, 'ed'],
+      [0xe1, 0xef, 'two'],
+      [0xf0, 0xf0, 'f0'],
+      [0xf1, 0xf3, 'three'],
+      [0xf4, 0xf4, 'f4'],
+    ),
+    one: steps([0x80, 0xbf, 'end']),
+    two: steps([0x80, 0xbf, 'one']),
+    three: steps([0x80, 0xbf, 'two']),
+    e0: steps([0xa0, 0xbf, 'one']),
+    ed: steps([0x80, 0x9f, 'one']),
+    f0: steps([0x90, 0xbf, 'two']),
+    f4: steps([0x80, 0x8f, 'two']),
+    e2: steps([0x80, 0x80, 'e2 80'], [0x81, 0xbf, 'one']),
+    'e2 80': steps([0x80, 0xa7, 'end'], [0xaa, 0xbf, 'end']),
+  };
 }
 
-function begin(byte: number, separators: boolean): CharacterState | undefined {
-  if (byte < 0x80) return 'end';
-  if (byte < 0xc2 || byte > 0xf4) return undefined;
-  if (byte < 0xe0) return 'one';
-  if (byte === 0xe0) return 'e0';
-  if (byte === 0xe2 && !separators) return 'e2';
-  if (byte === 0xed) return 'ed';
-  if (byte < 0xf0) return 'two';
-  if (byte === 0xf0) return 'f0';
-  return byte === 0xf4 ? 'f4' : 'three';
-}
+const WITH_SEPARATORS = stepsOf(true);
+const WITHOUT_SEPARATORS = stepsOf(false);
