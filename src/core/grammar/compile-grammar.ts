@@ -47,5 +47,7 @@ async function toolCalls(
 
 async function ebnfOf({ Grammar }: typeof XGrammar, { schema, open }: JsonSource): Promise<string> {
   const grammar = await Grammar.fromJSONSchema(schema, ANY_WHITESPACE, ONE_LINE, SEPARATORS, !open);
-  return grammar.toString().replaceAll(ESCAPES, (escape, byte?: string) => (byte === undefined ? escape : `\\u00${byte}`));
+  return grammar
+    .toString()
+    .replaceAll(ESCAPES, (found, byte?: string) => (byte === undefined ? found : `\\u00${byte}`));
 }

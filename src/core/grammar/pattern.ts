@@ -209,12 +209,29 @@ function asciiClass(set: CodePoints): string[] {
 }
 
 /**
- * In a class, XGrammar takes code points above 0x7f for bytes, but one that stands alone for a character: it comes twice.
+ * In a class, XGrammar takes code points above 0x7f for bytes, but one that stands alone for a character.
  */
 function beyondAscii(set: CodePoints): string[] {
-  const few = set.filter(([from, to]) => to - from < 2);
-  const literals = each(few).map((value) => String.fromCodePoint(value));
-  const sequences = utf8Ranges(difference(set, codePoints(few)));
-  const byteClass = ([from, to]: Range) => `[${hex(from)}${from === to ? '' : '-'}${hex(to)}]`;
-  return [...literals, ...sequences.map((sequence) => `(?:${sequence.map(byteClass).join('')})`)];
+  if (set.every(([from, to]) => to - from < 2)) return each(set).map((value) => String.fromCodePoint(value));
+  return choices(utf8Ranges(set)).map((one) => `(?:${one})`);
 }
+
+/** Sequences of bytes by what they begin with, so that no two begin alike; and those that go on alike as one. */
+function choices(sequences: readonly (readonly Range[])[]): string[] {
+  const firsts = new Map<string, string[]>();
+  for (const [first, some] of groups(sequences, ([bytes]) => byteRange(bytes!))) {
+    const rest = some[0]!.length === 1 ? [] : choices(some.map((one) => one.slice(1)));
+    const written = rest.length > 1 ? `(?:${rest.join('|')})` : (rest[0] ?? '');
+    firsts.set(written, [...(firsts.get(written) ?? []), first]);
+  }
+  return Array.from(firsts, ([rest, some]) => `[${some.join('')}]${rest}`);
+}
+
+function groups<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const found = new Map<string, T[]>();
+  for (const item of items) found.set(keyOf(item), [...(found.get(keyOf(item)) ?? []), item]);
+  return found;
+}
+
+/** A byte that stands alone comes twice. */
+const byteRange = ([from, to]: Range) => `${hex(from)}${from === to ? hex(to) : `-${hex(to)}`}`;
