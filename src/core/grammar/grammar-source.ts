@@ -1,5 +1,6 @@
 import type { JsonSchema, ResponseFormat, Tool, ToolCallForm } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
+import { choiceText } from './choice-text.ts';
 import { countedRepeats } from './counted-repeats.ts';
 import { refuseWideClasses } from './ebnf-classes.ts';
 import { refuseDeepGroups } from './group-depth.ts';
@@ -102,7 +103,7 @@ function sourceOf(format: Format, form: ToolCallForm): GrammarSource {
     case 'regex':
       return regex(toXGrammarPattern(format.pattern, 'text'));
     case 'choice':
-      return { type: 'ebnf', text: `root ::= ${format.choices.map(quote).join(' | ')}` };
+      return { type: 'ebnf', text: `root ::= ${choiceText(format.choices)}` };
     case 'grammar':
       refuseDeepGroups(format.grammar, 'ebnf');
       refuseWideClasses(format.grammar);
@@ -131,11 +132,6 @@ const json = (schema: JsonSchema, strict: boolean): JsonSource => ({
 function argumentsOf({ parameters, strict = false }: Tool): JsonSource {
   if (parameters === undefined || Object.keys(parameters).length === 0) return ANY_OBJECT;
   return json(parameters, strict);
-}
-
-/** As EBNF writes text: JSON's escapes, but for code points outside the first plane. */
-function quote(text: string): string {
-  return JSON.stringify(text).replaceAll('\u007f', '\\u007f');
 }
 
 function lengthOf(format: Format): number {

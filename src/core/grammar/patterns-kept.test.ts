@@ -137,4 +137,10 @@ describe('every text that follows a grammar fits', () => {
     expect(found.length).toBe(COUNT);
     expect(found.filter((text) => !fits.test(text))).toEqual([]);
   });
+
+  it('choices that begin and end alike', async () => {
+    const choices = ['xyzxyw', 'xyw', 'xy', '—é', '–é', '‐—é'];
+    const found = await texts(grammarSource({ type: 'choice', choices }, TAGGED_CALL)!, 4 * COUNT, createRandom(5));
+    expect(new Set(found)).toEqual(new Set(choices));
+  });
 });
