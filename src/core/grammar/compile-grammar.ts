@@ -6,6 +6,9 @@ const ANY_WHITESPACE = false;
 const ONE_LINE = -1;
 const SEPARATORS: [string, string] = [', ', ': '];
 
+/** XGrammar writes `\xe9`, and reads that with as many hexadecimal digits as follow. */
+const ESCAPES = /\\(?:x([\da-f]{2})|.)/g;
+
 /** Compiles a source for the compiler's vocabulary. Throws whatever XGrammar throws, and after that its instance is broken. */
 export async function compileGrammar(
   xgrammar: typeof XGrammar,
@@ -44,5 +47,7 @@ async function toolCalls(
 
 async function ebnfOf({ Grammar }: typeof XGrammar, { schema, open }: JsonSource): Promise<string> {
   const grammar = await Grammar.fromJSONSchema(schema, ANY_WHITESPACE, ONE_LINE, SEPARATORS, !open);
-  return grammar.toString();
+  return grammar
+    .toString()
+    .replaceAll(ESCAPES, (found, byte?: string) => (byte === undefined ? found : `\\u00${byte}`));
 }

@@ -1,9 +1,12 @@
 import type { JsonSchema, ResponseFormat, Tool, ToolCallForm } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
+import { choiceText } from './choice-text.ts';
 import { countedRepeats } from './counted-repeats.ts';
+import { refuseWideClasses } from './ebnf-classes.ts';
 import { refuseDeepGroups } from './group-depth.ts';
 import { toSchemaText } from './json-schema.ts';
 import { isNestedTooDeep, MAX_NESTING } from './nesting.ts';
+import { toXGrammarPattern } from './pattern.ts';
 import { repeats } from './repeats.ts';
 import { refuseHalfCharacters } from './well-formed.ts';
 
@@ -30,6 +33,8 @@ export interface JsonSource {
 
 /** Characters of a schema, a pattern or a grammar, those of all tools together: what is compiled grows faster than they do. */
 export const MAX_GRAMMAR_LENGTH = 32 * 1024;
+/** Those of a source, in which the classes of patterns are written out. */
+const MAX_SOURCE_LENGTH = 8 * MAX_GRAMMAR_LENGTH;
 /** What the counted repetitions of a schema, a pattern or a grammar may multiply to: each is written out. */
 export const MAX_REPEATS = 4096;
 
@@ -40,29 +45,41 @@ const ANY_OBJECT: JsonSource = { type: 'json', schema: '{"type":"object"}', open
  * @throws RxllmError `RXLLM_GRAMMAR_TOO_LARGE`, `RXLLM_GRAMMAR_INVALID`
  */
 export function grammarSource(format: ResponseFormat | undefined, form: ToolCallForm): GrammarSource | undefined {
-  if (format === undefined) return undefined;
+  if (format === undefined || format.type === 'text') return undefined;
   if (isNestedTooDeep(format)) {
     const message = `responseFormat: its objects and arrays lie in each other more than ${MAX_NESTING} deep; make it flatter.`;
     throw new RxllmError('RXLLM_GRAMMAR_TOO_LARGE', message, { param: 'responseFormat' });
   }
-  const source = sourceOf(format, form);
-  if (source === undefined) return undefined;
   refuseHalfCharacters(format);
-  const { length } = JSON.stringify(source);
+  const length = lengthOf(format);
   if (length > MAX_GRAMMAR_LENGTH) {
-    throw tooLarge(`it has ${length} characters; at most ${MAX_GRAMMAR_LENGTH} are compiled`, source.type);
+    throw tooLarge(`it has ${length} characters; at most ${MAX_GRAMMAR_LENGTH} are compiled`, KINDS[format.type]);
   }
-  if (source.type === 'regex') refuseDeepGroups(source.pattern, 'regex');
-  if (source.type === 'ebnf') refuseDeepGroups(source.text, 'ebnf');
   const count = repeatsOf(format);
   if (count > MAX_REPEATS) {
-    throw tooLarge(
-      `its counted repetitions come to ${count} when written out; at most ${MAX_REPEATS} are compiled`,
-      source.type,
-    );
+    const problem = `its counted repetitions come to ${count} when written out; at most ${MAX_REPEATS} are compiled`;
+    throw tooLarge(problem, KINDS[format.type]);
+  }
+  const source = sourceOf(format, form);
+  const written = JSON.stringify(source).length;
+  if (written > MAX_SOURCE_LENGTH) {
+    const problem = `its patterns come to ${written} characters when their classes are written out; at most ${MAX_SOURCE_LENGTH} are compiled`;
+    throw tooLarge(problem, source.type);
   }
   return source;
 }
+
+type Format = Exclude<ResponseFormat, { readonly type: 'text' }>;
+
+/** What each format becomes. */
+const KINDS: Record<Format['type'], GrammarSource['type']> = {
+  json_object: 'json',
+  json_schema: 'json',
+  regex: 'regex',
+  choice: 'ebnf',
+  grammar: 'ebnf',
+  tool_calls: 'tool_calls',
+};
 
 /** How each kind gets smaller. */
 const SMALLER: Record<GrammarSource['type'], string> = {
@@ -77,19 +94,19 @@ export function tooLarge(problem: string, type: GrammarSource['type']): RxllmErr
   return new RxllmError('RXLLM_GRAMMAR_TOO_LARGE', message, { param: 'responseFormat' });
 }
 
-function sourceOf(format: ResponseFormat, form: ToolCallForm): GrammarSource | undefined {
+function sourceOf(format: Format, form: ToolCallForm): GrammarSource {
   switch (format.type) {
-    case 'text':
-      return undefined;
     case 'json_object':
       return ANY_OBJECT;
     case 'json_schema':
       return json(format.schema, format.strict ?? true);
     case 'regex':
-      return { type: 'regex', pattern: format.pattern };
+      return regex(toXGrammarPattern(format.pattern, 'text'));
     case 'choice':
-      return { type: 'ebnf', text: `root ::= ${format.choices.map(quote).join(' | ')}` };
+      return { type: 'ebnf', text: `root ::= ${choiceText(format.choices)}` };
     case 'grammar':
+      refuseDeepGroups(format.grammar, 'ebnf');
+      refuseWideClasses(format.grammar);
       return { type: 'ebnf', text: format.grammar };
     case 'tool_calls':
       return {
@@ -102,6 +119,10 @@ function sourceOf(format: ResponseFormat, form: ToolCallForm): GrammarSource | u
   }
 }
 
+/** XGrammar takes no pattern that is empty. */
+const regex = (pattern: string): GrammarSource =>
+  pattern === '' ? { type: 'ebnf', text: 'root ::= ""' } : { type: 'regex', pattern };
+
 const json = (schema: JsonSchema, strict: boolean): JsonSource => ({
   type: 'json',
   schema: toSchemaText(schema, strict),
@@ -113,12 +134,24 @@ function argumentsOf({ parameters, strict = false }: Tool): JsonSource {
   return json(parameters, strict);
 }
 
-/** As EBNF writes text: JSON's escapes, but for code points outside the first plane. */
-function quote(text: string): string {
-  return JSON.stringify(text).replaceAll('\u007f', '\\u007f');
+function lengthOf(format: Format): number {
+  switch (format.type) {
+    case 'json_object':
+      return 0;
+    case 'json_schema':
+      return JSON.stringify(format.schema).length;
+    case 'regex':
+      return format.pattern.length;
+    case 'choice':
+      return JSON.stringify(format.choices).length;
+    case 'grammar':
+      return format.grammar.length;
+    case 'tool_calls':
+      return JSON.stringify(format.tools.map(({ name, parameters }) => [name, parameters])).length;
+  }
 }
 
-function repeatsOf(format: ResponseFormat): number {
+function repeatsOf(format: Format): number {
   switch (format.type) {
     case 'json_schema':
       return repeats(format.schema);

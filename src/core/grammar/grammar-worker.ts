@@ -3,6 +3,7 @@ import type { CompiledGrammar, GrammarMatcher } from '@mlc-ai/web-xgrammar';
 import { compileGrammar } from './compile-grammar.ts';
 import type { GrammarSource } from './grammar-source.ts';
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts';
+import { type CharacterState, WholeCharacters } from './whole-characters.ts';
 import { loadXGrammar } from './xgrammar.ts';
 import { xgrammarProblem } from './xgrammar-problem.ts';
 
@@ -24,7 +25,9 @@ const tokenizer = await xgrammar.TokenizerInfo.createTokenizerInfo(
   [...vocabulary.eosIds],
 );
 const compiler = await xgrammar.GrammarCompiler.createGrammarCompiler(tokenizer, false);
-const matchers = new Map<number, GrammarMatcher>();
+const characters = new WholeCharacters(vocabulary);
+/** Of each text. */
+const matchers = new Map<number, { readonly matcher: GrammarMatcher; state: CharacterState }>();
 let grammar: CompiledGrammar | undefined;
 
 const reply = (message: FromThread, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
@@ -34,6 +37,7 @@ const isBarren = (mask: Int32Array) => mask.every((word) => word === 0);
 async function compile(source: GrammarSource): Promise<void> {
   try {
     grammar = await compileGrammar(xgrammar, compiler, source);
+    characters.follow(source);
     const beginning = await xgrammar.GrammarMatcher.createGrammarMatcher(grammar);
     reply({ type: isBarren(await beginning.getNextTokenBitmask()) ? 'barren' : 'compiled' });
     beginning.dispose();
@@ -42,27 +46,34 @@ async function compile(source: GrammarSource): Promise<void> {
   }
 }
 
-async function sendMask(matcher: number): Promise<void> {
-  const found = matchers.get(matcher);
-  if (found === undefined) return;
-  const hasEnded = found.isTerminated();
-  const mask = hasEnded ? new Int32Array(Math.ceil(vocabulary.size / 32)) : await found.getNextTokenBitmask();
-  if (!hasEnded && isBarren(mask)) reply({ type: 'stuck', matcher });
-  else reply({ type: 'mask', matcher, mask }, [mask.buffer as ArrayBuffer]);
+async function sendMask(id: number): Promise<void> {
+  const text = matchers.get(id);
+  if (text === undefined) return;
+  const hasEnded = text.matcher.isTerminated();
+  const mask = hasEnded ? new Int32Array(Math.ceil(vocabulary.size / 32)) : await text.matcher.getNextTokenBitmask();
+  characters.restrict(mask, text.state);
+  if (!hasEnded && isBarren(mask)) reply({ type: 'stuck', matcher: id });
+  else reply({ type: 'mask', matcher: id, mask }, [mask.buffer as ArrayBuffer]);
+}
+
+function accept(text: { readonly matcher: GrammarMatcher; state: CharacterState }, id: number): boolean {
+  text.state = characters.next(text.state, id);
+  return text.matcher.acceptToken(id);
 }
 
 async function handle(message: ToThread): Promise<void> {
   if (message.type === 'compile') return compile(message.source);
   const { matcher } = message;
+  const text = matchers.get(matcher);
   try {
     if (message.type === 'open') {
-      matchers.set(matcher, await xgrammar.GrammarMatcher.createGrammarMatcher(grammar!));
+      matchers.set(matcher, { matcher: await xgrammar.GrammarMatcher.createGrammarMatcher(grammar!), state: 'end' });
     }
-    if (message.type === 'accept' && matchers.get(matcher)?.acceptToken(message.id) === false) {
+    if (message.type === 'accept' && text !== undefined && !accept(text, message.id)) {
       return reply({ type: 'broken', matcher, problem: `token ${message.id} is not one that the grammar allows here` });
     }
     if (message.type === 'close') {
-      matchers.get(matcher)?.dispose();
+      text?.matcher.dispose();
       matchers.delete(matcher);
       return;
     }

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { JSON_SCHEMAS } from '../../../test/support/json-schemas.ts';
 import { toSchemaText } from './json-schema.ts';
 
-it('leaves a schema as it is, but for names that a grammar would misread, and for integers', () => {
+it('leaves a schema as it is, but for names that a grammar would misread, for integers and for texts', () => {
   for (const schema of JSON_SCHEMAS) {
     const text = JSON.stringify(schema);
-    if (!text.includes('quotes') && !text.includes('"integer"'))
+    if (!/quotes|"integer"|"pattern"|"maxLength"/.test(text))
       expect(JSON.parse(toSchemaText(schema, true))).toEqual(schema);
   }
   const named = { type: 'object', properties: { 'a"\n': { const: 'a"' } }, required: ['a"\n'] };
@@ -29,10 +29,9 @@ describe('what cannot be enforced', () => {
     [{ type: ['integer', 'number'], minimum: 0 }, '"minimum"'],
     [{ maxLength: 3 }, '"maxLength"'],
     [
-      { type: 'string', pattern: 'a', maxLength: 3 },
-      '"maxLength" at #/properties/a/items cannot be enforced beside "pattern"',
+      { type: 'string', format: 'date', maxLength: 3 },
+      '"maxLength" at #/properties/a/items cannot be enforced beside "format"',
     ],
-    [{ type: 'string', format: 'email', maxLength: 3 }, 'beside "format"'],
     [
       { type: 'string', format: 'idn-email' },
       '"format" at #/properties/a/items cannot be enforced where it is none of',
@@ -56,6 +55,12 @@ describe('what cannot be enforced', () => {
       expect.objectContaining({ code: 'RXLLM_GRAMMAR_INVALID', message: expect.stringContaining(message) }),
     );
     expect(JSON.parse(toSchemaText(wrong, false))).toEqual(wrong);
+  });
+
+  it('a length beside a pattern is, too', () => {
+    const schema = { type: 'string', pattern: 'a', maxLength: 3 };
+    expect(() => toSchemaText(schema, true)).toThrow('"maxLength" at # cannot be enforced beside "pattern"');
+    expect(JSON.parse(toSchemaText(schema, false))).toEqual({ type: 'string', pattern: 'a' });
   });
 
   it.each([-1, 1.5, '3', null])('a count of %j is refused', (maxLength) => {
@@ -85,9 +90,37 @@ describe('what cannot be enforced', () => {
   it.each([
     { type: 'array', uniqueItems: false },
     { type: 'string', enum: ['a'], title: 'A', description: 'b', default: 'a', examples: ['a'] },
-    { $ref: '#/$defs/a', description: 'a', $defs: { a: { type: 'string', maxLength: 3 } } },
+    { $ref: '#/$defs/a', description: 'a', $defs: { a: { type: 'string' } } },
     { const: { not: 'a schema', if: 1 } },
   ])('%j can', (schema) => {
     expect(JSON.parse(toSchemaText(schema, true))).toEqual(schema);
+  });
+});
+
+describe('texts', () => {
+  it.each([
+    [{ type: 'string', pattern: '^"\\n[é-ë]?$' }, '(?:\\\\")(?:\\\\n)(?:[\\u00c3\\u00c3][\\u00a9-\\u00ab])?'],
+    [{ type: 'string', maxLength: 3 }, '[^\\u0000-\\u001f\\u0022\\u005c]{0,3}'],
+    [{ type: ['string', 'null'], minLength: 2 }, '[^\\u0000-\\u001f\\u0022\\u005c]{2,}'],
+    [{ type: 'string', maxLength: 0 }, ''],
+  ])('%j has a pattern', (schema, pattern) => {
+    expect(JSON.parse(toSchemaText(schema, true))).toEqual({ type: schema.type, pattern });
+  });
+
+  it('names have one as well', () => {
+    const schema = { type: 'object', patternProperties: { '^"$': { const: 1 } }, additionalProperties: false };
+    expect(JSON.parse(toSchemaText(schema, true))).toEqual({
+      ...schema,
+      patternProperties: { '(?:\\\\")': { const: 1 } },
+    });
+  });
+
+  it.each([
+    { type: 'string', format: 'date' },
+    { type: 'string', minLength: 3, maxLength: 2 },
+    { enum: ['a'], pattern: '(?=a)', maxLength: 3, type: 'string' },
+    { type: 'integer', pattern: '(?=a)' },
+  ])('%j is left as it is', (schema) => {
+    expect(JSON.parse(toSchemaText(schema, false))).toEqual(schema);
   });
 });

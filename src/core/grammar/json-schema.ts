@@ -2,7 +2,9 @@ import type { JsonSchema } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
 import { isRecord } from '../is-record.ts';
 import { integerRanges } from './integer-range.ts';
-import { ALONE, BOUNDS, type Keywords } from './keywords.ts';
+import { ALONE, BOUNDS, FORMATS, type Keywords } from './keywords.ts';
+import { toXGrammarPattern } from './pattern.ts';
+import { textPattern } from './text-pattern.ts';
 
 /** What XGrammar passes over. */
 const IGNORED = [
@@ -21,10 +23,6 @@ const ASSERTIONS = ['type', 'enum', 'const', 'properties', 'required', ...ALONE,
 const COUNTS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'];
 /** Of these, the first that is there counts. */
 const TEXT_RULES = [['pattern'], ['format'], ['minLength', 'maxLength']];
-const FORMATS = [
-  ...['email', 'date', 'time', 'date-time', 'duration', 'ipv4', 'ipv6', 'hostname', 'uuid'],
-  ...['uri', 'uri-reference', 'uri-template', 'json-pointer', 'relative-json-pointer'],
-];
 
 /**
  * The JSON text of a schema as XGrammar reads it, which puts the names of properties into its grammar as they are, and
@@ -55,6 +53,7 @@ function rewrite(schema: unknown, path: string, check: (schema: Keywords, path: 
           Array.isArray(value) ? value.map((one) => (typeof one === 'string' ? escaped(one) : one)) : value,
         ];
       case 'patternProperties':
+        return [name, each(value, name, (key) => toXGrammarPattern(key, 'json'))];
       case '$defs':
       case 'definitions':
         return [name, each(value, name)];
@@ -70,7 +69,7 @@ function rewrite(schema: unknown, path: string, check: (schema: Keywords, path: 
         return [name, value];
     }
   });
-  const result = Object.fromEntries(rewritten);
+  const result = { ...Object.fromEntries(rewritten), ...textPattern(schema) };
   return integerRanges(result) ?? result;
 }
 

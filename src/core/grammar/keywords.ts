@@ -14,3 +14,9 @@ export const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaxim
 
 /** Beside one of these XGrammar sees nothing else. */
 export const ALONE = ['$ref', 'allOf', 'anyOf', 'oneOf'];
+
+/** Formats of texts that XGrammar knows. */
+export const FORMATS = [
+  ...['email', 'date', 'time', 'date-time', 'duration', 'ipv4', 'ipv6', 'hostname', 'uuid'],
+  ...['uri', 'uri-reference', 'uri-template', 'json-pointer', 'relative-json-pointer'],
+];

@@ -1,6 +1,6 @@
 /** What a pattern or an EBNF grammar is made of, as far as its groups and counts are concerned. What is not closed goes on to the end. */
 const ELEMENTS = {
-  regex: /\\.|\[(?:\\.|[^\]\\])*\]?|\{\s*(\d+)\s*(?:,\s*(?:(\d+)\s*)?)?\}|./gs,
+  regex: /\\u\{[\da-fA-F]+\}|\\.|\[(?:\\.|[^\]\\])*\]?|\{\s*(\d+)\s*(?:,\s*(?:(\d+)\s*)?)?\}|./gs,
   ebnf: /"(?:\\.|[^"\\])*"?|\[(?:\\.|[^\]\\])*\]?|#[^\n]*|\{\s*(\d+)\s*(?:,\s*(?:(\d+)\s*)?)?\}|\S/gs,
 };
 

@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+import { choiceText } from './choice-text.ts';
+
+it.each([
+  [['a', 'b', 'a'], '"a" | "b"'],
+  [['xyzxyw', 'xyw'], '"xy" ("zxyw" | "w")'],
+  [['fox', 'forest', 'owl'], '"fo" ("x" | "rest") | "owl"'],
+  [['a', 'ab', 'abc'], '"a" ("" | "b" ("" | "c"))'],
+  [['😀', '😎'], '"😀" | "😎"'],
+])('%j', (choices, text) => {
+  expect(choiceText(choices)).toBe(text);
+});

@@ -1,0 +1,37 @@
+/** How deep what begins alike is taken together: XGrammar calls itself once a group. */
+const MAX_DEPTH = 64;
+
+/**
+ * Choices as EBNF, what begins alike taken together: of "xyzxyw" and "xyw" side by side, whose beginnings and ends are
+ * both alike, XGrammar makes one that allows "xyzxyzxyw".
+ */
+export function choiceText(choices: readonly string[], depth = 0): string {
+  if (depth === MAX_DEPTH) return choices.map(quote).join(' | ');
+  const groups = new Map<string, string[]>();
+  for (const choice of new Set(choices)) {
+    const [first = ''] = choice;
+    groups.set(first, [...(groups.get(first) ?? []), choice]);
+  }
+  return Array.from(groups.values(), (group) => {
+    const begin = commonBeginning(group);
+    if (group.length === 1) return quote(begin);
+    return `${quote(begin)} (${choiceText(
+      group.map((choice) => choice.slice(begin.length)),
+      depth + 1,
+    )})`;
+  }).join(' | ');
+}
+
+function commonBeginning(texts: readonly string[]): string {
+  let begin = '';
+  for (const character of texts[0]!) {
+    if (!texts.every((text) => text.startsWith(begin + character))) break;
+    begin += character;
+  }
+  return begin;
+}
+
+/** As EBNF writes text: JSON's escapes, but for code points outside the first plane. */
+function quote(text: string): string {
+  return JSON.stringify(text).replaceAll('\u007f', '\\u007f');
+}
