@@ -185,7 +185,8 @@ describe('leaving', () => {
 
   it('a deadline that passes before the grammar is compiled ends with abort', async () => {
     await withEngine(findEngine('kv-cache').recipe, model, async (engine) => {
-      const responseFormat: ResponseFormat = { type: 'regex', pattern: '(late)[0-9]{500}' };
+      // Takes a second and more to compile.
+      const responseFormat: ResponseFormat = { type: 'regex', pattern: `late${'a?'.repeat(2000)}` };
       const events = await firstValueFrom(
         engine.stream({ prompt: PROMPT, params: { responseFormat }, deadlineMs: 1 }).pipe(toArray()),
       );
