@@ -1,3 +1,5 @@
+import { groupBy } from '../group-by.ts';
+
 /** How deep what begins alike is taken together: XGrammar calls itself once a group. */
 const MAX_DEPTH = 64;
 
@@ -7,11 +9,7 @@ const MAX_DEPTH = 64;
  */
 export function choiceText(choices: readonly string[], depth = 0): string {
   if (depth === MAX_DEPTH) return choices.map(quote).join(' | ');
-  const groups = new Map<string, string[]>();
-  for (const choice of new Set(choices)) {
-    const [first = ''] = choice;
-    groups.set(first, [...(groups.get(first) ?? []), choice]);
-  }
+  const groups = groupBy(new Set(choices), ([first = '']) => first);
   return Array.from(groups.values(), (group) => {
     const begin = commonBeginning(group);
     if (group.length === 1) return quote(begin);

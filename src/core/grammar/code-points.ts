@@ -32,3 +32,5 @@ export const intersection = (a: CodePoints, b: CodePoints): CodePoints =>
   complement(union(complement(a), complement(b)));
 export const difference = (a: CodePoints, b: CodePoints): CodePoints => intersection(a, complement(b));
 export const size = (set: CodePoints): number => set.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+export const each = (set: CodePoints): number[] =>
+  set.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, at) => from + at));

@@ -1,5 +1,5 @@
-import { RxllmError } from '../errors.ts';
 import { elements } from './notation.ts';
+import { invalidFormat, shorten } from './refusals.ts';
 
 const BEYOND_ASCII = /[^\0-\x7f]/u;
 /** By its number. */
@@ -16,7 +16,7 @@ export function refuseWideClasses(grammar: string): void {
       Array.from(element.matchAll(ESCAPE)).some(([, number = '0']) => Number.parseInt(number, 16) > 0x7f));
   const wide = Array.from(elements(grammar, 'ebnf'), ([element]) => element).find(isWide);
   if (wide === undefined) return;
-  const shown = wide.length > 60 ? `${wide.slice(0, 60)}…` : wide;
-  const message = `responseFormat: the class ${shown} has characters beyond ASCII, which cannot be enforced in the classes of a grammar; write them as texts, ("é" | "è"), or as a regular expression.`;
-  throw new RxllmError('RXLLM_GRAMMAR_INVALID', message, { param: 'responseFormat' });
+  throw invalidFormat(
+    `the class ${shorten(wide)} has characters beyond ASCII, which cannot be enforced in the classes of a grammar; write them as texts, ("é" | "è"), or as a regular expression.`,
+  );
 }

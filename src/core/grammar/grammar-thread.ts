@@ -2,6 +2,7 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from '
 import type { GrammarMatcher } from '../contracts/index.ts';
 import { RxllmError } from '../errors.ts';
 import { type GrammarSource, tooLarge } from './grammar-source.ts';
+import { invalidFormat } from './refusals.ts';
 import { threadEntry } from './thread-entry.ts';
 import { ThreadMatcher } from './thread-matcher.ts';
 import type { FromThread, PackedVocabulary, ThreadData, ToThread } from './thread-messages.ts';
@@ -107,13 +108,15 @@ export class GrammarThread {
         this.#settleCompile?.(undefined);
         break;
       case 'refused':
-        this.#settleCompile?.(invalid(`it cannot be compiled: ${message.problem}`));
+        this.#settleCompile?.(invalidFormat(`it cannot be compiled: ${message.problem}.`));
         break;
       case 'barren':
-        this.#settleCompile?.(invalid('no text fits it, for not even a first token can come'));
+        this.#settleCompile?.(invalidFormat('no text fits it, for not even a first token can come.'));
         break;
       case 'stuck':
-        this.#matchers.get(message.matcher)?.fail(invalid('the text is at a place where its grammar lets none go on'));
+        this.#matchers
+          .get(message.matcher)
+          ?.fail(invalidFormat('the text is at a place where its grammar lets none go on.'));
         break;
       case 'mask':
         this.#matchers.get(message.matcher)?.receive(message.mask);
@@ -144,8 +147,4 @@ export class GrammarThread {
 
 function failed(problem: string): RxllmError {
   return new RxllmError('RXLLM_RUNTIME_FAILED', `The grammar of the reply cannot be followed: ${problem}.`);
-}
-
-function invalid(problem: string): RxllmError {
-  return new RxllmError('RXLLM_GRAMMAR_INVALID', `responseFormat: ${problem}.`, { param: 'responseFormat' });
 }

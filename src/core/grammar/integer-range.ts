@@ -1,9 +1,7 @@
-import { ALONE, BOUNDS, type Keywords } from './keywords.ts';
+import { BOUNDS, DECISIVE, type Keywords } from './keywords.ts';
 
 /** Bounded integers have at most 15 digits, so that all of them are exact. */
 const LARGEST = 10 ** 15 - 1;
-/** Beside one of these XGrammar does not look at bounds. */
-const UNBOUNDED = [...ALONE, 'enum', 'const'];
 
 /**
  * A schema of bounded integers as a choice of ranges, in each of which digits that vary stand behind digits that do not:
@@ -13,7 +11,7 @@ export function integerRanges(schema: Keywords): Keywords | undefined {
   const types = [schema.type].flat();
   const bounds = BOUNDS.map((name) => schema[name]).filter((bound) => bound !== undefined);
   if (!types.includes('integer') || types.includes('number') || bounds.length === 0) return undefined;
-  if (bounds.some((bound) => typeof bound !== 'number') || UNBOUNDED.some((name) => schema[name] !== undefined)) {
+  if (bounds.some((bound) => typeof bound !== 'number') || DECISIVE.some((name) => schema[name] !== undefined)) {
     return undefined;
   }
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Partial<Record<string, number>> = schema as object;

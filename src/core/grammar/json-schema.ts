@@ -1,9 +1,9 @@
 import type { JsonSchema } from '../contracts/index.ts';
-import { RxllmError } from '../errors.ts';
 import { isRecord } from '../is-record.ts';
 import { integerRanges } from './integer-range.ts';
 import { ALONE, BOUNDS, FORMATS, type Keywords } from './keywords.ts';
 import { toXGrammarPattern } from './pattern.ts';
+import { invalidFormat } from './refusals.ts';
 import { textPattern } from './text-pattern.ts';
 
 /** What XGrammar passes over. */
@@ -79,8 +79,7 @@ const escaped = (name: string): string => [1, 2].reduce((text) => JSON.stringify
 function checkCounts(schema: Keywords, path: string): void {
   const wrong = COUNTS.find((name) => schema[name] !== undefined && !isCount(schema[name]));
   if (wrong === undefined) return;
-  const message = `responseFormat: "${wrong}" at ${path} must be a whole number of at least 0.`;
-  throw new RxllmError('RXLLM_GRAMMAR_INVALID', message, { param: 'responseFormat' });
+  throw invalidFormat(`"${wrong}" at ${path} must be a whole number of at least 0.`);
 }
 
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
@@ -88,8 +87,7 @@ const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as num
 function refuseUnenforced(schema: Keywords, path: string): void {
   const has = (name: string) => schema[name] !== undefined && schema[name] !== false;
   const refuse = (name: string, why: string): never => {
-    const message = `responseFormat: "${name}" at ${path} cannot be enforced ${why}; leave it out, or ask without strict.`;
-    throw new RxllmError('RXLLM_GRAMMAR_INVALID', message, { param: 'responseFormat' });
+    throw invalidFormat(`"${name}" at ${path} cannot be enforced ${why}; leave it out, or ask without strict.`);
   };
   for (const name of IGNORED) if (has(name)) refuse(name, 'while text is generated');
   if (has('$ref') && !/^#(?:\/|$)/.test(String(schema.$ref))) refuse('$ref', 'where it is no path in this schema');

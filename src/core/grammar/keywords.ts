@@ -15,6 +15,9 @@ export const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaxim
 /** Beside one of these XGrammar sees nothing else. */
 export const ALONE = ['$ref', 'allOf', 'anyOf', 'oneOf'];
 
+/** Beside one of these XGrammar looks at no bounds, lengths, patterns or formats. */
+export const DECISIVE = [...ALONE, 'enum', 'const'];
+
 /** Formats of texts that XGrammar knows. */
 export const FORMATS = [
   ...['email', 'date', 'time', 'date-time', 'duration', 'ipv4', 'ipv6', 'hostname', 'uuid'],

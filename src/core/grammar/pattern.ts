@@ -1,20 +1,21 @@
 import { type AST, RegExpParser, RegExpSyntaxError } from '@eslint-community/regexpp';
-import { RxllmError } from '../errors.ts';
+import type { RxllmError } from '../errors.ts';
+import { asciiClass, beyondAscii, literal, ranges } from './class-text.ts';
 import {
   ASCII,
   BEYOND_ASCII,
   type CodePoints,
   codePoints,
   difference,
+  each,
   intersection,
-  type Range,
   SURROGATES,
   size,
   union,
 } from './code-points.ts';
 import { refuseDeepGroups } from './group-depth.ts';
 import { classMembers, ESCAPED_IN_JSON } from './pattern-classes.ts';
-import { utf8Ranges } from './utf8-ranges.ts';
+import { invalidFormat, shorten } from './refusals.ts';
 
 /** Where what a pattern matches stands: in a text, or between the quotes of a JSON string. */
 export type PatternPlace = 'text' | 'json';
@@ -148,8 +149,7 @@ class Printer {
     const printed = this.#members(members);
     if (printed === undefined) throw this.#refusal(`no character that can be written fits "${node.raw}"`);
     if (printed.length > MAX_PARTS) {
-      const shown = node.raw.length > 60 ? `${node.raw.slice(0, 60)}…` : node.raw;
-      throw this.#refusal(`"${shown}" is too many characters beyond ASCII; write fewer, or ranges of them`);
+      throw this.#refusal(`"${shorten(node.raw)}" is too many characters beyond ASCII; write fewer, or ranges of them`);
     }
     return printed.length === 1 ? printed[0]! : `(?:${printed.join('|')})`;
   }
@@ -168,70 +168,6 @@ class Printer {
   }
 
   #refusal(problem: string): RxllmError {
-    const shown = JSON.stringify(this.#pattern.length > 60 ? `${this.#pattern.slice(0, 60)}…` : this.#pattern);
-    const message = `responseFormat: the pattern ${shown} cannot be used: ${problem}.`;
-    return new RxllmError('RXLLM_GRAMMAR_INVALID', message, { param: 'responseFormat' });
+    return invalidFormat(`the pattern ${JSON.stringify(shorten(this.#pattern))} cannot be used: ${problem}.`);
   }
 }
-
-const each = (set: CodePoints): number[] =>
-  set.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
-
-/** As it stands outside a class. */
-const literal = (character: string): string => (/[\\^$.*+?()[\]{}|/]/.test(character) ? `\\${character}` : character);
-
-/** Not `\x`, which to XGrammar goes on for as many hexadecimal digits as follow. */
-const hex = (byte: number): string => `\\u${byte.toString(16).padStart(4, '0')}`;
-const inClass = (code: number): string =>
-  /[a-zA-Z0-9]/.test(String.fromCharCode(code)) ? String.fromCharCode(code) : hex(code);
-const range = ([from, to]: Range): string => (from === to ? inClass(from) : `${inClass(from)}-${inClass(to)}`);
-
-const ALPHANUMERIC = codePoints([
-  [0x30, 0x39],
-  [0x41, 0x5a],
-  [0x61, 0x7a],
-]);
-const CARET = codePoints([[0x5e, 0x5e]]);
-
-/**
- * What stands in a class of ASCII. XGrammar writes control characters as `\x1f` without an end, so no digit may follow;
- * and it takes a `^` that comes first for a negation, escaped or not.
- */
-function ranges(set: CodePoints): string {
-  const first = intersection(set, ALPHANUMERIC);
-  const last = intersection(set, CARET);
-  return [...first, ...difference(set, union(first, last)), ...last].map(range).join('');
-}
-
-function asciiClass(set: CodePoints): string[] {
-  if (size(set) === 0) return [];
-  return [size(set) === 1 ? literal(String.fromCodePoint(set[0]![0])) : `[${ranges(set)}]`];
-}
-
-/**
- * In a class, XGrammar takes code points above 0x7f for bytes, but one that stands alone for a character.
- */
-function beyondAscii(set: CodePoints): string[] {
-  if (set.every(([from, to]) => to - from < 2)) return each(set).map((value) => String.fromCodePoint(value));
-  return choices(utf8Ranges(set)).map((one) => `(?:${one})`);
-}
-
-/** Sequences of bytes by what they begin with, so that no two begin alike; and those that go on alike as one. */
-function choices(sequences: readonly (readonly Range[])[]): string[] {
-  const firsts = new Map<string, string[]>();
-  for (const [first, some] of groups(sequences, ([bytes]) => byteRange(bytes!))) {
-    const rest = some[0]!.length === 1 ? [] : choices(some.map((one) => one.slice(1)));
-    const written = rest.length > 1 ? `(?:${rest.join('|')})` : (rest[0] ?? '');
-    firsts.set(written, [...(firsts.get(written) ?? []), first]);
-  }
-  return Array.from(firsts, ([rest, some]) => `[${some.join('')}]${rest}`);
-}
-
-function groups<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const found = new Map<string, T[]>();
-  for (const item of items) found.set(keyOf(item), [...(found.get(keyOf(item)) ?? []), item]);
-  return found;
-}
-
-/** A byte that stands alone comes twice. */
-const byteRange = ([from, to]: Range) => `${hex(from)}${from === to ? hex(to) : `-${hex(to)}`}`;

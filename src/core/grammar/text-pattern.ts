@@ -1,4 +1,4 @@
-import { ALONE, FORMATS, type Keywords } from './keywords.ts';
+import { DECISIVE, FORMATS, type Keywords } from './keywords.ts';
 import { toXGrammarPattern } from './pattern.ts';
 
 /** Those that XGrammar makes of anything, quotes and line feeds included. */
@@ -16,7 +16,7 @@ export function textPattern(
 ): Partial<Record<'pattern' | 'minLength' | 'maxLength' | 'format', unknown>> {
   const { pattern, format, minLength, maxLength }: Partial<Record<string, unknown>> = { ...schema };
   const isRead = [schema.type].flat().includes('string');
-  if (!isRead || [...ALONE, 'enum', 'const'].some((name) => schema[name] !== undefined)) return {};
+  if (!isRead || DECISIVE.some((name) => schema[name] !== undefined)) return {};
   const replaced = (text: string) => ({ pattern: toXGrammarPattern(text, 'json'), ...NONE });
   if (pattern !== undefined) return typeof pattern === 'string' ? replaced(pattern) : {};
   if (typeof format === 'string' && FORMATS.includes(format)) {

@@ -1,4 +1,5 @@
-import { RxllmError } from '../errors.ts';
+import type { RxllmError } from '../errors.ts';
+import { invalidFormat, shorten } from './refusals.ts';
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 /** Behind an even number of backslashes. */
@@ -25,7 +26,8 @@ export function refuseHalfCharacters(value: unknown, name = ''): void {
 }
 
 function halfCharacter(text: string): RxllmError {
-  const shown = JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
-  const message = `responseFormat: ${shown} has half of a surrogate pair (\\ud800 to \\udfff), which is no character; write the whole character.`;
-  return new RxllmError('RXLLM_GRAMMAR_INVALID', message, { param: 'responseFormat' });
+  const shown = JSON.stringify(shorten(text));
+  return invalidFormat(
+    `${shown} has half of a surrogate pair (\\ud800 to \\udfff), which is no character; write the whole character.`,
+  );
 }
