@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import Type, { type TSchema } from 'typebox';
 import Value from 'typebox/value';
-import type { StepStage } from '../core/contracts/index.ts';
 import type { RecordLine } from '../core/recording/lines.ts';
 import { QUANTIZATIONS } from '../engines/index.ts';
+import { STEP_STAGES } from '../engines/run/check-steps.ts';
 import type { ModelOptions } from './model-options.ts';
 import { CliError } from './report-error.ts';
 
@@ -12,17 +12,6 @@ const texts = Type.Array(text);
 const time = Type.Number();
 const whole = Type.Integer({ minimum: 0 });
 const option = Type.Optional(Type.Number());
-const STAGES: readonly StepStage[] = [
-  'schedule',
-  'allocate',
-  'prefill',
-  'decode',
-  'sample',
-  'detokenize',
-  'stop',
-  'settle',
-  'meter',
-];
 
 /** What a replay relies on; the parameters of a request are checked by the engine. */
 const SHAPES: Readonly<Record<RecordLine['type'], TSchema>> = {
@@ -61,7 +50,7 @@ const SHAPES: Readonly<Record<RecordLine['type'], TSchema>> = {
   step: Type.Object({
     index: whole,
     now: time,
-    failed: Type.Optional(Type.Enum([...STAGES])),
+    failed: Type.Optional(Type.Enum([...STEP_STAGES])),
     rows: Type.Array(Type.Tuple([text, text, whole])),
     preempted: texts,
     late: Type.Optional(texts),

@@ -1,29 +1,13 @@
-import {
-  BehaviorSubject,
-  concatMap,
-  EMPTY,
-  ignoreElements,
-  map,
-  mergeMap,
-  type Observable,
-  of,
-  range,
-  repeat,
-  tap,
-  timer,
-} from 'rxjs';
+import { BehaviorSubject, map, type Observable, tap, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { scriptedEngine, scriptedRecipe } from '../../test/support/scripted-engine.ts';
 import { at, virtualEngine, words } from '../../test/support/virtual-engine.ts';
-import type { Computed, Sequence, Slot, StagedRecipe, StepStage, Tick, TokenEvent } from '../core/contracts/index.ts';
+import type { StagedRecipe, TokenEvent } from '../core/contracts/index.ts';
 import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
 import { pagedBlocks } from '../core/memory/paged-blocks.ts';
 import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
 import { isReady, nextRow, type Policy } from '../core/scheduling/policy.ts';
 import { staticBatching } from '../core/scheduling/static-batching.ts';
-import { decodeStep } from '../operators/decode-step.ts';
 import { schedule } from '../operators/schedule.ts';
-import { tokenize } from '../operators/tokenize.ts';
 
 /** What its reader hears: the words of its events, and of an error the code, if it has one. */
 function listen(events: Observable<TokenEvent>, seen: { push(text: string): void }): void {
@@ -144,94 +128,6 @@ describe('an engine where something fails', () => {
     });
     // The first had finished inside the step: it hears of that, for it is out of the batch; so had the second in the next.
     expect(seen).toEqual(['queued', 'queued', 'length:d', 'length:y', 'queued', 'prefill 2/2', 'o', 'length:o']);
-  });
-
-  it.each([
-    ['no step', (_: Computed) => EMPTY],
-    ['several steps', (step: Computed) => of(step, step)],
-    ['several steps without an end', (step: Computed) => of(step).pipe(repeat())],
-  ])('ends the requests of a stage that gives %s', async (_, give) => {
-    let isFaulty = true;
-    const { engine } = await scriptedEngine(
-      {},
-      { maxNumSeqs: 2 },
-      {
-        schedule: schedule(continuousBatching()),
-        kv: contiguousSlots(),
-        decode: (context) => (step$) =>
-          step$.pipe(
-            decodeStep()(context),
-            concatMap((step) => (isFaulty ? give(step) : of(step))),
-          ),
-      },
-    );
-    const requests = ['abc', 'm'].map((prompt) => engine.generate(prompt, 5));
-    for (const result of await Promise.allSettled(requests)) {
-      expect(result).toMatchObject({ status: 'rejected', reason: { code: 'RXLLM_RECIPE_INVALID' } });
-    }
-    isFaulty = false;
-    expect(await engine.generate('x', 2)).toMatchObject({ text: 'yz' });
-    await engine.close();
-  });
-
-  it.each(['schedule', 'allocate', 'prefill', 'decode', 'sample', 'detokenize', 'stop', 'settle', 'meter'] as const)(
-    'names the %s stage where it gives no whole step, and serves the next request',
-    async (stage) => {
-      let isFaulty = true;
-      const lossy = (whole: StepStage): Slot<Tick, Tick> => {
-        const slot = scriptedRecipe({}).recipe[whole] as unknown as Slot<Tick, Tick>;
-        return (context) => (step$) =>
-          slot(context)(step$).pipe(map((step) => (isFaulty ? (undefined as unknown as Tick) : step)));
-      };
-      const { engine } = await scriptedEngine({}, {}, { [stage]: lossy(stage) });
-      await expect(engine.generate('abc', 5)).rejects.toMatchObject({
-        code: 'RXLLM_RECIPE_INVALID',
-        message: expect.stringContaining(`The ${stage} stage gave a step without "index"`),
-      });
-      isFaulty = false;
-      expect(await engine.generate('x', 2)).toMatchObject({ text: 'yz' });
-      await engine.close();
-    },
-  );
-
-  it('says what a sampler must add', async () => {
-    const lossy = (() => map((step: Computed) => ({ ...step }))) as unknown as StagedRecipe['sample'];
-    const { engine } = await scriptedEngine({}, {}, { sample: lossy });
-    await expect(engine.generate('abc', 5)).rejects.toThrow(
-      'The sample stage gave a step without "produced": it keeps what it is given ({ ...step }) and adds produced, failed, late.',
-    );
-    await engine.close();
-  });
-
-  it('ends the requests of a policy that gives more steps than can be counted', async () => {
-    const endless: StagedRecipe['schedule'] = (context) => (tick$) =>
-      schedule(continuousBatching())(context)(tick$).pipe(mergeMap((step) => range(0, 300_000).pipe(map(() => step))));
-    const { engine } = await scriptedEngine({}, {}, { schedule: endless, kv: contiguousSlots() });
-    await expect(engine.generate('abc', 5)).rejects.toMatchObject({ code: 'RXLLM_RECIPE_INVALID' });
-    await engine.close();
-  });
-
-  it.each([
-    ['nothing', ignoreElements()],
-    ['no sequence', map(() => undefined as unknown as Sequence)],
-  ])('refuses a request of which its tokenizer makes %s', async (_, make) => {
-    const { engine } = await scriptedEngine(
-      {},
-      {},
-      { tokenize: (context) => (request$) => request$.pipe(tokenize()(context), make) },
-    );
-    await expect(engine.generate('abc', 1)).rejects.toMatchObject({ code: 'RXLLM_RECIPE_INVALID' });
-    await engine.close();
-  });
-
-  it('takes the first of the sequences that a tokenizer makes of a request', async () => {
-    const { engine } = await scriptedEngine(
-      {},
-      {},
-      { tokenize: (context) => (request$) => request$.pipe(tokenize()(context), repeat()) },
-    );
-    expect(await engine.generate('x', 2)).toMatchObject({ text: 'yz' });
-    await engine.close();
   });
 
   it('ends what waits when no step can be planned, and sleeps', async () => {

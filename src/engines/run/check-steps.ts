@@ -15,6 +15,9 @@ const ADDED: Readonly<Record<StepStage, readonly string[]>> = {
   meter: [],
 };
 
+/** In the order in which a step goes through them. */
+export const STEP_STAGES = Object.keys(ADDED) as readonly StepStage[];
+
 /**
  * Errors with RxllmError `RXLLM_RECIPE_INVALID` where a stage gives a step without what it must add, or has lost what it
  * was given. The types say so first, but not to who runs TypeScript without checking it.
