@@ -11,7 +11,8 @@ for (const file of reports.flatMap((report) => report.testResults)) {
   // A file that could not be loaded has a message and no test.
   if (file.status === 'failed' && file.message) console.log(`FAILED ${file.name}\n${file.message}`);
   for (const test of file.assertionResults) {
-    if (test.status === 'failed') console.log(`FAILED ${file.name}: ${test.fullName}\n${test.failureMessages.join('\n')}`);
+    if (test.status === 'failed')
+      console.log(`FAILED ${file.name}: ${test.fullName}\n${test.failureMessages.join('\n')}`);
   }
 }
 if (reports.some((report) => report.numPassedTests === 0 || report.numFailedTestSuites > 0)) process.exitCode = 1;

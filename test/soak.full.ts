@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { described, riseOverLastHalf, soakServer } from './support/soak.ts';
 import type { SoakCounts } from './support/soak-clients.ts';
+import { eventually } from './support/waiting.ts';
 
 /** `RXLLM_SOAK_SECONDS` shortens it. */
 const SECONDS = Number(process.env['RXLLM_SOAK_SECONDS'] ?? 180);
@@ -30,7 +31,7 @@ it(
     expect(counts.completed).toBeGreaterThan(STREAMS);
     expect(counts.dropped).toBeGreaterThan(STREAMS / 4);
     const idle = { running: 0, waiting: 0, paused: 0, blocksUsed: 0 };
-    await vi.waitFor(async () => expect((await server.report()).stats).toMatchObject(idle), 10_000);
+    await eventually(async () => expect((await server.report()).stats).toMatchObject(idle));
     expect(await server.terminate()).toMatchObject({ code: 0, left: { sessions: 0, bindings: 0, tensors: 0 } });
     expect(riseOverLastHalf(report.held)).toBeLessThan(MOST_RISE);
     expect(report.delay.p99).toBeLessThan(MOST_DELAY_MS);

@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { TestSocket } from '../../test/support/socket.ts';
+import { eventually } from '../../test/support/waiting.ts';
 import { engines } from '../engines/index.ts';
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url));
@@ -109,7 +110,7 @@ it('goes on serving when nobody reads what it prints', async () => {
   const { child, exited } = rxllm('serve', '--port', '0');
   const address = /http:\S+:\d+/.exec(await printedUntil(child, 'Listening'))![0];
   child.stdout.destroy();
-  await vi.waitFor(async () => expect((await fetch(`${address}/health`)).status).toBe(200), { timeout: 20_000 });
+  await eventually(async () => expect((await fetch(`${address}/health`)).status).toBe(200));
   child.kill('SIGTERM');
   expect(await text(child.stderr)).toBe('');
   expect(await exited).toBe(0);

@@ -1,6 +1,7 @@
 import { NEVER, Subject } from 'rxjs';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { fakeEngine, say } from '../../test/support/fake-engine.ts';
+import { eventually } from '../../test/support/waiting.ts';
 import { printGeneration } from './print-generation.ts';
 
 function screen() {
@@ -59,7 +60,7 @@ it('cancels the request when it is stopped', async () => {
   const engine = fakeEngine(() => [...say(['Hel', 'lo']).slice(0, 3), { type: 'hang' }]);
   const stop$ = new Subject<void>();
   const printed = printGeneration(engine, { prompt: 'x' }, { json: false, stop$, ...writers });
-  await vi.waitFor(() => expect(out.stdout).toBe('Hel'));
+  await eventually(() => expect(out.stdout).toBe('Hel'));
   stop$.next();
   await expect(printed).resolves.toBe(false);
   expect(engine.cancelled).toBe(1);

@@ -4,6 +4,7 @@ import { expect, it, vi } from 'vitest';
 import { fakeEngine, say } from '../../test/support/fake-engine.ts';
 import { scriptedEngine } from '../../test/support/scripted-engine.ts';
 import { TestSocket } from '../../test/support/socket.ts';
+import { eventually, PATIENCE_MS } from '../../test/support/waiting.ts';
 import type { Engine } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { CliError } from './report-error.ts';
@@ -30,7 +31,7 @@ function start(
     print,
     warn,
   });
-  const address = () => vi.waitUntil(() => /http:\S+:\d+/.exec(lines.join('\n'))?.[0]);
+  const address = () => vi.waitUntil(() => /http:\S+:\d+/.exec(lines.join('\n'))?.[0], PATIENCE_MS);
   return { stop: () => stop$.next(), lines, warnings, ended, address };
 }
 
@@ -48,7 +49,7 @@ it('opens the port, loads, serves, and on a signal lets the running request fini
   const url = await address();
   expect((await fetch(`${url}/health`)).status).toBe(503);
   loaded.next(engine);
-  await vi.waitFor(async () => expect((await fetch(`${url}/health`)).status).toBe(200));
+  await eventually(async () => expect((await fetch(`${url}/health`)).status).toBe(200));
   const welcome = lines.at(-1);
   for (const part of [
     'fake-model',
@@ -61,9 +62,9 @@ it('opens the port, loads, serves, and on a signal lets the running request fini
     expect(welcome).toContain(part);
 
   const running = ask(url);
-  await vi.waitFor(() => expect(engine.active).toBe(1));
+  await eventually(() => expect(engine.active).toBe(1));
   stop();
-  await vi.waitFor(async () => expect((await ask(url)).status).toBe(503));
+  await eventually(async () => expect((await ask(url)).status).toBe(503));
   expect(await (await running).json()).toMatchObject({ choices: [{ text: 'ok' }] });
   await ended;
   expect(engine.closed).toBe(true);
@@ -74,9 +75,9 @@ it('waits no longer than the grace period', async () => {
   const engine = fakeEngine(() => [{ type: 'hang' }]);
   const { stop, ended, address } = start(async () => engine, { graceMs: 10 });
   const url = await address();
-  await vi.waitFor(async () => expect((await fetch(`${url}/health`)).status).toBe(200));
+  await eventually(async () => expect((await fetch(`${url}/health`)).status).toBe(200));
   const running = ask(url);
-  await vi.waitFor(() => expect(engine.active).toBe(1));
+  await eventually(() => expect(engine.active).toBe(1));
   stop();
   await expect(running).rejects.toThrow();
   await ended;
@@ -87,7 +88,7 @@ it('ends what is left after the grace period with a proper last message', async 
   const { engine } = await scriptedEngine({ next: () => 3, delayMs: 20 });
   const { stop, ended, address } = start(async () => engine, { graceMs: 50 });
   const url = await address();
-  await vi.waitFor(async () => expect((await fetch(`${url}/health`)).status).toBe(200));
+  await eventually(async () => expect((await fetch(`${url}/health`)).status).toBe(200));
   const endless = { prompt: 'abc', deadline_ms: 60_000 };
   const post = (body: object) =>
     fetch(`${url}/v1/completions`, {
@@ -121,7 +122,7 @@ it('stops at once while the model is loading, and lets go of it when it comes', 
   stop();
   await ended;
   loaded.next(engine);
-  await vi.waitFor(() => expect(engine.closed).toBe(true));
+  await eventually(() => expect(engine.closed).toBe(true));
 });
 
 it('ends with the error when the model cannot be loaded', async () => {
@@ -144,7 +145,7 @@ it('says in one line that the port is taken', async () => {
 it('says which engine serves after a swap', async () => {
   const { stop, lines, ended, address } = start(async () => fakeEngine(() => []));
   const url = await address();
-  await vi.waitFor(async () => expect((await fetch(`${url}/health`)).status).toBe(200));
+  await eventually(async () => expect((await fetch(`${url}/health`)).status).toBe(200));
   const init = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: '{"engine":"kv-cache"}' };
   expect((await fetch(`${url}/admin/engine`, init)).status).toBe(200);
   expect(lines.at(-1)).toBe('Now serving with fake.');

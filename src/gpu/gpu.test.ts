@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { describeOnGpu } from '../../test/support/gpu.ts';
+import { collectGarbage } from '../../test/support/memory.ts';
 import { problemError, relativeError } from './compare.ts';
 import { measure } from './measure.ts';
 import { gpuOrReason, openGpu } from './open-gpu.ts';
@@ -58,11 +57,9 @@ describeOnGpu('a GPU', (gpu) => {
   });
 
   it('outlives the collection of what was closed', async () => {
-    setFlagsFromString('--expose-gc');
-    const gc: () => void = runInNewContext('gc');
     for (let i = 0; i < 4; i++) {
       (await openGpu()).close();
-      gc();
+      collectGarbage();
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     expect(await gpu.read(gpu.upload(Float32Array.of(1)), Float32Array)).toEqual(Float32Array.of(1));

@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { fakeEngine, type Step, say } from '../../test/support/fake-engine.ts';
+import { eventually } from '../../test/support/waiting.ts';
 import { buildServer, type ServerOptions } from './server.ts';
 
 const closing: (() => unknown)[] = [];
@@ -43,9 +44,9 @@ describe('pipelined requests', () => {
     const { engine, app, connection } = await serve(() => [{ type: 'hang' }]);
     const socket = connection();
     socket.write(post() + post({ stream: true }) + post());
-    await vi.waitFor(() => expect(engine.active).toBe(3));
+    await eventually(() => expect(engine.active).toBe(3));
     socket.destroy();
-    await vi.waitFor(() => expect(engine.cancelled).toBe(3));
+    await eventually(() => expect(engine.cancelled).toBe(3));
     // Nothing is under way any more, else this would wait for the hour.
     await app.drain(3_600_000);
   });
@@ -57,11 +58,11 @@ describe('pipelined requests', () => {
     const listeners = async () => (await accepted).listenerCount('close');
     const before = await listeners();
     socket.write(post().repeat(4));
-    await vi.waitFor(() => expect(engine.requests).toHaveLength(4));
+    await eventually(() => expect(engine.requests).toHaveLength(4));
     expect(await listeners()).toBeLessThanOrEqual(before + 2);
     socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await readUntil(socket, '"status":"ok"');
-    await vi.waitFor(async () => expect(await listeners()).toBe(before));
+    await eventually(async () => expect(await listeners()).toBe(before));
   });
 });
 
@@ -122,9 +123,9 @@ describe('a WebSocket', () => {
     const socket = connection();
     socket.write(post() + open);
     await upgraded;
-    await vi.waitFor(() => expect(engine.active).toBe(1));
+    await eventually(() => expect(engine.active).toBe(1));
     leave(socket);
-    await vi.waitFor(() => expect(engine.cancelled).toBe(1));
+    await eventually(() => expect(engine.cancelled).toBe(1));
   });
 
   it('behind a streamed reply does not stop it when its client reads slowly', async () => {

@@ -1,7 +1,8 @@
 import { pino } from 'pino';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { fakeEngine, type Step, say } from '../../test/support/fake-engine.ts';
 import { TestSocket } from '../../test/support/socket.ts';
+import { eventually } from '../../test/support/waiting.ts';
 import { buildServer } from './server.ts';
 
 async function logged(script: () => Step[], level: string) {
@@ -23,7 +24,7 @@ it('tells of each request in a line, with its id, and nothing that it brought', 
   await socket.close();
   await fetch(`${address}/v1/models`, { headers: { authorization: 'Bearer wrong-secret' } });
   await expect(new TestSocket(address).opened()).rejects.toThrow('401');
-  await vi.waitFor(() => expect(lines.filter(({ method }) => method)).toHaveLength(6));
+  await eventually(() => expect(lines.filter(({ method }) => method)).toHaveLength(6));
   const requests = lines.filter(({ method }) => method).map(({ method, path, status }) => [method, path, status]);
   expect(requests).toEqual([
     ['POST', '/v1/completions', 200],

@@ -1,5 +1,6 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { fakeEngine, say } from '../../test/support/fake-engine.ts';
+import { eventually } from '../../test/support/waiting.ts';
 import type { Engine } from '../core/contracts/index.ts';
 import { buildServer, type ServerOptions } from './server.ts';
 
@@ -101,7 +102,7 @@ describe('draining', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(chat.payload),
     });
-    await vi.waitFor(() => expect(engine.active).toBe(1));
+    await eventually(() => expect(engine.active).toBe(1));
     let drained = false;
     const drain = app.drain(60_000).then(() => {
       drained = true;
@@ -123,11 +124,11 @@ describe('draining', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(chat.payload),
     });
-    await vi.waitFor(() => expect(engine.active).toBe(1));
+    await eventually(() => expect(engine.active).toBe(1));
     await app.drain(10);
     expect(engine.active).toBe(1);
     await app.close();
     await expect(running).rejects.toThrow();
-    await vi.waitFor(() => expect(engine.cancelled).toBe(1));
+    await eventually(() => expect(engine.cancelled).toBe(1));
   });
 });

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { fakeEngine, say } from '../../test/support/fake-engine.ts';
+import { eventually } from '../../test/support/waiting.ts';
 import { createInstruments } from './metrics/instruments.ts';
 import { buildServer } from './server.ts';
 import { statusLine, statusReports } from './status-line.ts';
@@ -51,7 +52,7 @@ it('is logged while there is work', async () => {
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(lines).toEqual([]);
   await app.inject({ method: 'POST', url: '/v1/completions', payload: { prompt: 'hi' } });
-  await vi.waitFor(() => expect(lines).toHaveLength(1));
+  await eventually(() => expect(lines).toHaveLength(1));
   expect(lines[0]).toMatchObject({ running: 0, waiting: 0, generationTokensPerS: expect.any(Number) });
   expect(lines[0]!.msg).toMatch(/^running 0, waiting 0, KV cache 0\.0%, prompt [\d.]+ tokens\/s, generation [1-9]/);
   await app.close();

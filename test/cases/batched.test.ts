@@ -1,5 +1,5 @@
 import { lastValueFrom, tap } from 'rxjs';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { TokenEvent } from '../../src/core/contracts/index.ts';
 import { contiguousSlots } from '../../src/core/memory/contiguous-slots.ts';
 import { pagedBlocks } from '../../src/core/memory/paged-blocks.ts';
@@ -8,6 +8,7 @@ import { createRandom } from '../../src/core/sampling/random.ts';
 import { continuousBatching } from '../../src/core/scheduling/continuous-batching.ts';
 import { staticBatching } from '../../src/core/scheduling/static-batching.ts';
 import { schedule } from '../../src/operators/schedule.ts';
+import { heldMemory } from '../support/memory.ts';
 import {
   allGone,
   byteTokens,
@@ -16,9 +17,8 @@ import {
   serveEmbedded,
   serveScript,
   steppedBy,
-  turns,
-  until,
 } from '../support/real-server.ts';
+import { eventually, turns, until } from '../support/waiting.ts';
 
 const [A] = byteTokens('a');
 const endless = { next: () => A! };
@@ -103,7 +103,7 @@ describe('16. sessions and tensors are freed, eight at a time', () => {
     const before = { ...live };
     const server = await serveEmbedded({}, { schedule: continuous(512), kv: contiguousSlots() });
     const { engine } = server;
-    const resident: number[] = [];
+    const held: number[] = [];
     let next = 0;
     const client = async () => {
       while (next < 500) {
@@ -116,12 +116,12 @@ describe('16. sessions and tensors are freed, eight at a time', () => {
           });
           await expect(lastValueFrom(engine.stream(request).pipe(consumer))).rejects.toThrow('the consumer failed');
         }
-        if (i % 10 === 9) resident.push(process.memoryUsage().rss);
+        if (i % 10 === 9) held.push(heldMemory());
       }
     };
     await Promise.all(Array.from({ length: 8 }, client));
-    await vi.waitFor(() => expect(server.stats()).toMatchObject({ running: 0, waiting: 0, blocksUsed: 0 }));
-    expect(median(resident.slice(-5))).toBeLessThan(median(resident.slice(25, 30)) * 1.05);
+    await eventually(() => expect(server.stats()).toMatchObject({ running: 0, waiting: 0, blocksUsed: 0 }));
+    expect(median(held.slice(-5))).toBeLessThan(median(held.slice(25, 30)) * 1.05);
     expect(live.tensors).toBeGreaterThan(before.tensors);
     await server.close();
     expect(live).toEqual(before);

@@ -10,9 +10,8 @@ import {
   type RealServer,
   serveScript,
   steppedBy,
-  turns,
-  until,
 } from '../support/real-server.ts';
+import { turns, until } from '../support/waiting.ts';
 
 const servers: RealServer[] = [];
 afterEach(async () => {

@@ -1,10 +1,12 @@
 import { lastValueFrom, tap } from 'rxjs';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { TokenEvent } from '../../src/core/contracts/index.ts';
 import { ortCApi } from '../../src/core/runtime/ort-c-api.ts';
 import { oneAtATime } from '../../src/core/scheduling/one-at-a-time.ts';
 import { schedule } from '../../src/operators/schedule.ts';
-import { byteTokens, serveEmbedded, serveScript, steppedBy, turns, until } from '../support/real-server.ts';
+import { heldMemory } from '../support/memory.ts';
+import { byteTokens, serveEmbedded, serveScript, steppedBy } from '../support/real-server.ts';
+import { eventually, turns, until } from '../support/waiting.ts';
 
 const greedy = { temperature: 0, ignore_eos: true };
 const [A] = byteTokens('a');
@@ -36,7 +38,7 @@ describe('16. Sessions and tensors are not freed', () => {
     const before = { ...live };
     const server = await serveEmbedded();
     const { engine } = server;
-    const resident: number[] = [];
+    const held: number[] = [];
     for (let i = 0; i < 500; i++) {
       const request = { prompt: [894, 670, 262 + (i % 50)], params: { maxTokens: 1 + (i % 4), ignoreEos: true } };
       if (i % 5 > 0) await lastValueFrom(engine.stream(request));
@@ -46,11 +48,11 @@ describe('16. Sessions and tensors are not freed', () => {
         });
         await expect(lastValueFrom(engine.stream(request).pipe(consumer))).rejects.toThrow('the consumer failed');
       }
-      if (i % 10 === 9) resident.push(process.memoryUsage().rss);
+      if (i % 10 === 9) held.push(heldMemory());
     }
-    await vi.waitFor(() => expect(server.stats()).toMatchObject({ running: 0, waiting: 0, blocksUsed: 0 }));
-    const half = resident.length / 2;
-    expect(median(resident.slice(-5))).toBeLessThan(median(resident.slice(half, half + 5)) * 1.05);
+    await eventually(() => expect(server.stats()).toMatchObject({ running: 0, waiting: 0, blocksUsed: 0 }));
+    const half = held.length / 2;
+    expect(median(held.slice(-5))).toBeLessThan(median(held.slice(half, half + 5)) * 1.05);
     expect(live.tensors).toBeGreaterThan(before.tensors);
     await server.close();
     expect(live).toEqual(before);

@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { serveEmbedded } from '../support/real-server.ts';
+import { eventually } from '../support/waiting.ts';
 
 const server = await serveEmbedded();
 afterAll(() => server.close());
@@ -108,16 +109,16 @@ describe('going away', () => {
     const stream = await client.completions.create({ ...endless, stream: true });
     let chunks = 0;
     for await (const _ of stream) if (++chunks === 3) break;
-    await vi.waitFor(idle, 5000);
+    await eventually(idle);
   });
 
   it('aborting a request that is not streamed cancels it', async () => {
     const abort = new AbortController();
     const reply = client.completions.create(endless, { signal: abort.signal });
-    await vi.waitFor(() => expect(server.stats()).toMatchObject({ running: 1 }), 5000);
+    await eventually(() => expect(server.stats()).toMatchObject({ running: 1 }));
     abort.abort();
     await expect(reply).rejects.toThrow(OpenAI.APIUserAbortError);
-    await vi.waitFor(idle, 5000);
+    await eventually(idle);
   });
 });
 

@@ -1,5 +1,6 @@
-import { afterAll, expect, it, vi } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { serveEmbedded } from '../support/real-server.ts';
+import { eventually } from '../support/waiting.ts';
 
 const server = await serveEmbedded();
 afterAll(() => server.close());
@@ -55,7 +56,7 @@ it('cancelling one stream leaves the others, and closing the socket cancels all'
   socket.send({ type: 'generate', id: 'left', ...endless });
   await socket.next(({ id, type }) => id === 'left' && type === 'token');
   await socket.close();
-  await vi.waitFor(() => expect(server.stats()).toMatchObject({ running: 0, waiting: 0, blocksUsed: 0 }), 5000);
+  await eventually(() => expect(server.stats()).toMatchObject({ running: 0, waiting: 0, blocksUsed: 0 }));
 });
 
 it('a deadline ends a stream with what there is', async () => {

@@ -1,15 +1,8 @@
 import { tap } from 'rxjs';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createEngine, kvCache } from '../../src/engines/index.ts';
-import {
-  byteTokens,
-  chunksOf,
-  embeddedModel,
-  serveEngine,
-  serveScript,
-  steppedBy,
-  until,
-} from '../support/real-server.ts';
+import { byteTokens, chunksOf, embeddedModel, serveEngine, serveScript, steppedBy } from '../support/real-server.ts';
+import { until } from '../support/waiting.ts';
 
 const CLIENTS = 64;
 const greedy = { temperature: 0, max_tokens: 6, ignore_eos: true };

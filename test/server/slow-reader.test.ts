@@ -5,6 +5,7 @@ import { contiguousSlots } from '../../src/core/memory/contiguous-slots.ts';
 import { continuousBatching } from '../../src/core/scheduling/continuous-batching.ts';
 import { schedule } from '../../src/operators/schedule.ts';
 import { byteTokens, chunksOf, eventData, type RealServer, serveScript } from '../support/real-server.ts';
+import { eventually } from '../support/waiting.ts';
 
 const [A] = byteTokens('a');
 /** With 20 alternatives a token, many times what the sockets of both ends hold. */
@@ -59,7 +60,7 @@ it.each([
       for (const { body } of replies) expect(body.choices[0]?.text).toBe('a'.repeat(50));
     }
     // Meanwhile it had no row, and every step of the others was one of theirs.
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(server.stats()).toMatchObject({ running: 0, waiting, paused: kept, blocksUsed: kept }),
     );
 

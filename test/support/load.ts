@@ -1,6 +1,7 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import type { LoadCounts } from './load-clients.ts';
 import { described, Forked, riseOverLastHalf, soakServer } from './soak.ts';
+import { eventually } from './waiting.ts';
 
 const EVENT_STREAMS = 200;
 const SOCKET_STREAMS = 200;
@@ -29,12 +30,12 @@ export function loadTest({ seconds, isMeasured }: { readonly seconds: number; re
       if (isMeasured) console.log(`${counts.completed} completed; ${described(report)}`);
       expect(counts.wrong).toEqual([]);
       expect(counts.completed).toBeGreaterThanOrEqual(streams);
-      await vi.waitFor(async () =>
+      await eventually(async () =>
         expect((await server.report()).stats).toMatchObject({ running: 0, waiting: 0, blocksUsed: 0 }),
       );
 
       clients.process.send({});
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         const { running = 0, waiting = 0 } = (await server.report()).stats ?? {};
         expect(running + waiting).toBe(streams);
       }, 20_000);

@@ -20,6 +20,7 @@ import { swap } from '../../src/engines/swap.ts';
 import { buildServer, type ServerOptions } from '../../src/transport/server.ts';
 import { modelDirectory } from './models.ts';
 import { TestSocket } from './socket.ts';
+import { turns, until } from './waiting.ts';
 
 export const embeddedModel = (): Promise<Model> => loadModel(modelDirectory('storyteller-12m'));
 
@@ -189,20 +190,6 @@ export function leavingClient({ address }: RealServer, path: string, body: objec
 export async function allGone({ app }: RealServer): Promise<void> {
   await until(() => new Promise<boolean>((resolve) => app.server.getConnections((_, count) => resolve(count === 0))));
   await turns();
-}
-
-/** Resolves when this is so, looked at in each turn of the event loop: no test waits for a clock. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const last = performance.now() + 10_000;
-  while (!(await holds())) {
-    if (performance.now() > last) throw new Error(`not within 10 s: ${holds}`);
-    await turns(1);
-  }
-}
-
-/** Resolves when the event loop has turned so often: an engine that still ran would have begun a step. */
-export async function turns(count = 20): Promise<void> {
-  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** The embedded model's token of each byte, one by one, however its tokenizer would join them: ids from 4, in GPT-2's order. */

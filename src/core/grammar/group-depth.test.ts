@@ -19,6 +19,7 @@ it.each([
   expect(groupDepth(grammar, 'ebnf')).toBe(depth);
 });
 
+// Read again from each of its characters, a text of a million would take minutes: more than a test may.
 it.each([
   ['regex', '['],
   ['regex', '(['],
@@ -28,14 +29,10 @@ it.each([
   ['ebnf', '"'],
   ['regex', '{1,'],
 ] as const)('a %s of many unclosed %s is read in one pass', (notation, part) => {
-  const start = performance.now();
-  groupDepth(part.repeat(100_000), notation);
-  expect(performance.now() - start).toBeLessThan(1000);
+  groupDepth(part.repeat(1_000_000), notation);
 });
 
 it('so is a count that goes on', () => {
-  const start = performance.now();
-  groupDepth(`a{1,${' '.repeat(100_000)}`, 'regex');
-  groupDepth(`a{${'1'.repeat(100_000)}`, 'ebnf');
-  expect(performance.now() - start).toBeLessThan(1000);
+  groupDepth(`a{1,${' '.repeat(1_000_000)}`, 'regex');
+  groupDepth(`a{${'1'.repeat(1_000_000)}`, 'ebnf');
 });

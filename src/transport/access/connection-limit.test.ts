@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { fakeEngine, say } from '../../../test/support/fake-engine.ts';
 import { TestSocket } from '../../../test/support/socket.ts';
+import { eventually } from '../../../test/support/waiting.ts';
 import { buildServer } from '../server.ts';
 
 it('refuses a connection beyond the limit with 503, WebSockets too, and serves again when one is closed', async () => {
@@ -10,7 +11,7 @@ it('refuses a connection beyond the limit with 503, WebSockets too, and serves a
   const models = () => fetch(`${address}/v1/models`, { headers: { connection: 'close' } });
   const socket = await new TestSocket(address).opened();
   const idle = connect(Number(new URL(address).port), '127.0.0.1');
-  await vi.waitFor(async () => expect((await models()).status).toBe(503));
+  await eventually(async () => expect((await models()).status).toBe(503));
 
   const refused = await models();
   expect(refused.headers.get('connection')).toBe('close');
@@ -21,7 +22,7 @@ it('refuses a connection beyond the limit with 503, WebSockets too, and serves a
   expect(await socket.end('a')).toMatchObject({ type: 'finished' });
 
   idle.destroy();
-  await vi.waitFor(async () => expect((await models()).status).toBe(200));
+  await eventually(async () => expect((await models()).status).toBe(200));
   await socket.close();
   await app.close();
 });

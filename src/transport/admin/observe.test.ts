@@ -2,6 +2,7 @@ import { filter, firstValueFrom } from 'rxjs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { fakeEngine, say } from '../../../test/support/fake-engine.ts';
 import { type RealServer, serveEngine, serveScript } from '../../../test/support/real-server.ts';
+import { eventually } from '../../../test/support/waiting.ts';
 import type { Engine } from '../../core/contracts/index.ts';
 import { pagedBlocks } from '../../core/memory/paged-blocks.ts';
 import { continuousBatching } from '../../core/scheduling/continuous-batching.ts';
@@ -57,7 +58,7 @@ describe('/admin/observe', () => {
   it('shows the engine, each step of its sequences, their blocks, and nothing when they are gone', async () => {
     const server = await serve();
     const { frames, received, leave } = await observer(server.address);
-    await vi.waitFor(() => expect(received).toHaveLength(2));
+    await eventually(() => expect(received).toHaveLength(2));
     expect(received[0]).toEqual({
       type: 'engine',
       engine: 'scripted',
@@ -68,7 +69,7 @@ describe('/admin/observe', () => {
     expect(received[1]).toEqual({ type: 'frame', steps: [], running: [], waiting: [], blocks: [], stats: null });
 
     await Promise.all([1, 2, 3].map(() => server.post('/v1/completions', generate)));
-    await vi.waitFor(() => expect(frames().at(-1)).toMatchObject({ running: [], waiting: [], stats: { running: 0 } }));
+    await eventually(() => expect(frames().at(-1)).toMatchObject({ running: [], waiting: [], stats: { running: 0 } }));
     const steps = frames().flatMap((frame) => frame.steps);
     const indices = steps.map(({ index }) => index);
     expect(indices).toEqual(Array.from(indices, (_, i) => indices[0]! + i));
@@ -89,9 +90,9 @@ describe('/admin/observe', () => {
     expect(snapshots).not.toHaveBeenCalled();
 
     const { frames, leave } = await observer(server.address);
-    await vi.waitFor(() => expect(frames()).toHaveLength(1));
+    await eventually(() => expect(frames()).toHaveLength(1));
     await leave();
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const before = snapshots.mock.calls.length;
       await server.post('/v1/completions', generate);
       expect(snapshots.mock.calls.length).toBe(before);
@@ -104,9 +105,9 @@ describe('/admin/observe', () => {
     const app = buildServer({ engine: () => current });
     const address = await app.listen({ port: 0, host: '127.0.0.1' });
     const { received, leave } = await observer(address);
-    await vi.waitFor(() => expect(received).toMatchObject([{ engine: 'one' }]));
+    await eventually(() => expect(received).toMatchObject([{ engine: 'one' }]));
     current = { ...one, name: 'two' };
-    await vi.waitFor(() => expect(received).toMatchObject([{ engine: 'one' }, { engine: 'two' }]));
+    await eventually(() => expect(received).toMatchObject([{ engine: 'one' }, { engine: 'two' }]));
     await leave();
     await app.close();
   });
@@ -114,7 +115,7 @@ describe('/admin/observe', () => {
   it('holds up no shutdown: it ends at once when the server drains', async () => {
     const server = await serve();
     const { frames, reading } = await observer(server.address);
-    await vi.waitFor(() => expect(frames()).toHaveLength(1));
+    await eventually(() => expect(frames()).toHaveLength(1));
     await server.app.drain(60_000);
     await reading;
   });
@@ -125,7 +126,7 @@ describe('/admin/observe', () => {
     const refused = await fetch(`${server.address}/admin/observe`);
     expect([refused.status, await refused.json()]).toMatchObject([429, { error: { code: 'too_many_observers' } }]);
     await Promise.all(observers.map(({ leave }) => leave()));
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { response, leave } = await observer(server.address);
       await leave();
       expect(response.status).toBe(200);
@@ -169,7 +170,7 @@ describe('/admin/observe', () => {
     const streaming = server.post('/v1/completions', generate);
     await firstValueFrom(server.engine.stats$.pipe(filter(({ running }) => running === 0)));
     expect((await streaming).body.usage?.completion_tokens).toBe(24);
-    await vi.waitFor(() => expect(frames().at(-1)).toMatchObject({ running: [] }));
+    await eventually(() => expect(frames().at(-1)).toMatchObject({ running: [] }));
     await stuck.body?.cancel();
     await leave();
   });

@@ -1,6 +1,7 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { chunks, events, messages, serveChat } from '../../../test/support/chat-server.ts';
 import { say } from '../../../test/support/fake-engine.ts';
+import { eventually } from '../../../test/support/waiting.ts';
 import { RxllmError } from '../../core/errors.ts';
 
 describe('SSE', () => {
@@ -105,7 +106,7 @@ describe('SSE', () => {
     await reply.body!.getReader().read();
     expect(engine.active).toBe(1);
     controller.abort();
-    await vi.waitFor(() => expect(engine.cancelled).toBe(1));
+    await eventually(() => expect(engine.cancelled).toBe(1));
   });
 
   it('cancels a request that still waits when its client goes away', async () => {
@@ -118,10 +119,10 @@ describe('SSE', () => {
       body: JSON.stringify({ messages, stream: true }),
       signal: controller.signal,
     });
-    await vi.waitFor(() => expect(engine.active).toBe(1));
+    await eventually(() => expect(engine.active).toBe(1));
     controller.abort();
     await expect(pending).rejects.toThrow();
-    await vi.waitFor(() => expect(engine.cancelled).toBe(1));
+    await eventually(() => expect(engine.cancelled).toBe(1));
   });
 
   it('holds the engine back while the client does not read, and goes on when it does', async () => {

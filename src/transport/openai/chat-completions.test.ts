@@ -1,6 +1,7 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { messages, serveChat } from '../../../test/support/chat-server.ts';
 import { say } from '../../../test/support/fake-engine.ts';
+import { eventually } from '../../../test/support/waiting.ts';
 import { RxllmError } from '../../core/errors.ts';
 
 describe('JSON', () => {
@@ -132,10 +133,10 @@ describe('JSON', () => {
       body: JSON.stringify({ messages, n: 2 }),
       signal: controller.signal,
     });
-    await vi.waitFor(() => expect(engine.active).toBe(2));
+    await eventually(() => expect(engine.active).toBe(2));
     controller.abort();
     await expect(pending).rejects.toThrow();
-    await vi.waitFor(() => expect(engine.cancelled).toBe(2));
+    await eventually(() => expect(engine.cancelled).toBe(2));
     expect(engine.active).toBe(0);
   });
 });

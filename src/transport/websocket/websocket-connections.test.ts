@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { say } from '../../../test/support/fake-engine.ts';
 import { afterwards, generate, hang, serveSockets, token } from '../../../test/support/socket-server.ts';
+import { eventually } from '../../../test/support/waiting.ts';
 
 describe('a connection', () => {
   it('reads what comes in one packet with the handshake', async () => {
@@ -30,7 +31,7 @@ describe('a connection', () => {
     socket.on('data', (data) => {
       received += data;
     });
-    await vi.waitFor(() => expect(received).toContain('"type":"finished"'));
+    await eventually(() => expect(received).toContain('"type":"finished"'));
     expect(received).toContain('"text":"ok"');
     expect(engine.requests).toHaveLength(1);
   });
@@ -147,7 +148,7 @@ describe('a connection', () => {
     dead.send(generate('a'));
     await dead.next(token('a'));
     dead.ws.pause();
-    await vi.waitFor(() => expect(engine).toMatchObject({ active: 1, cancelled: 1 }), 5000);
+    await eventually(() => expect(engine).toMatchObject({ active: 1, cancelled: 1 }));
     expect(alive.ws.readyState).toBe(WebSocket.OPEN);
   });
 });

@@ -1,8 +1,9 @@
 import { connect } from 'node:net';
 import { BehaviorSubject, filter, first, firstValueFrom } from 'rxjs';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { say } from '../../../test/support/fake-engine.ts';
 import { generate, hang, listen, serveSockets } from '../../../test/support/socket-server.ts';
+import { eventually } from '../../../test/support/waiting.ts';
 import type { Engine } from '../../core/contracts/index.ts';
 
 describe('a client that reads slowly', () => {
@@ -13,17 +14,14 @@ describe('a client that reads slowly', () => {
     socket.ws.pause();
     socket.send(generate('a'));
     // 30 MB are more than what sockets themselves hold.
-    await vi.waitFor(() => expect(engine.active).toBe(1));
+    await eventually(() => expect(engine.active).toBe(1));
     let before = -1;
-    await vi.waitFor(
-      () => {
-        const { tokens } = engine;
-        const still = tokens > 0 && tokens === before;
-        before = tokens;
-        expect(still).toBe(true);
-      },
-      { interval: 100 },
-    );
+    await eventually(() => {
+      const { tokens } = engine;
+      const still = tokens > 0 && tokens === before;
+      before = tokens;
+      expect(still).toBe(true);
+    }, 100);
     expect(before).toBeLessThan(300);
     socket.ws.resume();
     await socket.end('a');
@@ -40,7 +38,7 @@ describe('a client that reads slowly', () => {
     const socket = await open();
     socket.ws.pause();
     socket.send(generate('a'));
-    await vi.waitFor(() => expect(engine).toMatchObject({ active: 0, cancelled: 1 }), 5000);
+    await eventually(() => expect(engine).toMatchObject({ active: 0, cancelled: 1 }));
     expect(engine.tokens).toBeLessThan(60);
   });
 });
@@ -56,7 +54,7 @@ describe('draining', () => {
     const { app, open } = await listen(slow);
     const [idle, busy] = await Promise.all([open(), open()]);
     busy.send(generate('a'));
-    await vi.waitFor(() => expect(engine.active).toBe(1));
+    await eventually(() => expect(engine.active).toBe(1));
     const drained = app.drain(60_000);
     expect(await idle.closed).toBe(1001);
     busy.send(generate('b'));

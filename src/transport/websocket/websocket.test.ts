@@ -1,6 +1,7 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { say } from '../../../test/support/fake-engine.ts';
 import { generate, hang, listen, serveSockets, token } from '../../../test/support/socket-server.ts';
+import { eventually } from '../../../test/support/waiting.ts';
 import { RxllmError } from '../../core/errors.ts';
 
 describe('a stream', () => {
@@ -61,7 +62,7 @@ describe('a stream', () => {
     await Promise.all(['a', 'b', 'c'].map((id) => socket.end(id)));
     expect(['a', 'b', 'c'].map((id) => socket.text(id))).toEqual(['a1a2', 'b1b2', 'c1c2']);
     socket.send(generate('a', { prompt: 'again' }));
-    await vi.waitFor(() => expect(socket.text('a')).toBe('a1a2again1again2'));
+    await eventually(() => expect(socket.text('a')).toBe('a1a2again1again2'));
   });
 
   it('is cancelled by id, silently, and others go on', async () => {
@@ -73,13 +74,13 @@ describe('a stream', () => {
     socket.send({ type: 'cancel', id: 'a' });
     socket.send({ type: 'cancel', id: 'a' });
     socket.send({ type: 'cancel', id: 'never' });
-    await vi.waitFor(() => expect(engine).toMatchObject({ cancelled: 1, active: 1 }));
+    await eventually(() => expect(engine).toMatchObject({ cancelled: 1, active: 1 }));
     socket.send(generate('a'));
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(socket.of('a').map(({ type }) => type)).toEqual(['queued', 'token', 'queued', 'token']),
     );
     await socket.close();
-    await vi.waitFor(() => expect(engine).toMatchObject({ cancelled: 3, active: 0 }));
+    await eventually(() => expect(engine).toMatchObject({ cancelled: 3, active: 0 }));
   });
 
   it('ends with the error of its engine, and the next is served', async () => {
