@@ -1,9 +1,11 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { OnnxBuilder } from '../graph/onnx-builder.ts';
 import { ortCApi } from './ort-c-api.ts';
 import { ORT_VERSION, ortLibraryPath } from './ort-library.ts';
-import { maySpin, threadCount } from './thread-count.ts';
 
 describe('ortLibraryPath', () => {
   it.each([
@@ -60,25 +62,9 @@ describe('OrtCApi', () => {
   });
 
   it.runIf(process.platform === 'linux')('shares its threads among sessions, but for one of others', async () => {
-    const g = new OnnxBuilder();
-    g.op('Identity', [g.input('x', 'float32', [1])], {}, 'y');
-    g.output('y', 'float32', [1]);
-    const model = g.build('test');
-    const sessions: bigint[] = [];
-    const tasks = () => readdirSync('/proc/self/task').length;
-    /** How many threads come with so many sessions. */
-    const threadsOf = async (count: number, threads: number, spin: boolean) => {
-      const before = tasks();
-      for (let i = 0; i < count; i++) {
-        sessions.push(await api.createSession(model, { threads, spin, weightsDirectory: '.' }));
-      }
-      return tasks() - before;
-    };
-    const threads = threadCount(undefined);
-    await threadsOf(1, threads, maySpin(undefined));
-    // Some of this process come and go by themselves.
-    expect(Math.abs(await threadsOf(12, threads, maySpin(undefined)))).toBeLessThan(6);
-    expect(Math.abs((await threadsOf(12, threads + 2, false)) - 12 * (threads + 1))).toBeLessThan(6);
-    for (const session of sessions) api.releaseSession(session);
+    const script = fileURLToPath(new URL('../../../test/support/count-threads.ts', import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script]);
+    const { shared, own, threads } = JSON.parse(stdout);
+    expect({ shared, own }).toEqual({ shared: 0, own: 12 * (threads + 1) });
   });
 });
