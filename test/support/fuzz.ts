@@ -15,7 +15,8 @@ import {
   generateFromPrompt,
   tokenizeRequest,
 } from '../../src/transport/openai/schemas.ts';
-import { byteTokens, expectIdle, serveScript } from './real-server.ts';
+import { byteTokens } from './byte-tokens.ts';
+import { expectIdle, serveScript } from './real-server.ts';
 import { valueFor } from './schema-values.ts';
 
 /** A server that has not answered for so long hangs. */
