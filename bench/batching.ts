@@ -5,7 +5,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { asyncScheduler, lastValueFrom, type SchedulerLike, toArray } from 'rxjs';
+import { lastValueFrom, toArray } from 'rxjs';
 import { alternate, MIN_PAIRS, ratio } from '../src/bench/compare.ts';
 import { type Contestant, withServers } from '../src/bench/contestants.ts';
 import { load } from '../src/bench/load.ts';
@@ -14,8 +14,9 @@ import type { RequestRecord } from '../src/bench/record.ts';
 import { mean } from '../src/bench/stats.ts';
 import { readWorkload, type TimedRequest } from '../src/bench/workload.ts';
 import { EMBEDDED_MODEL } from '../src/cli/options.ts';
+import { performanceClock } from '../src/core/clock.ts';
 import { loadModel } from '../src/core/model/load-model.ts';
-import { printTable } from './support/decode-bench.ts';
+import { printTable } from './support/report.ts';
 
 const ROWS = 8;
 const WARM_UPS = 3;
@@ -58,15 +59,10 @@ const CASES: readonly Case[] = [
   },
 ];
 
-const scheduler: SchedulerLike = {
-  now: () => performance.now(),
-  schedule: asyncScheduler.schedule.bind(asyncScheduler),
-};
-
 /** In the order of the requests. */
 async function run({ client }: Contestant, requests: readonly TimedRequest[]): Promise<Records> {
   const sorted = requests.toSorted((a, b) => a.arrivalMs - b.arrivalMs);
-  const records = await lastValueFrom(load(client, sorted, { scheduler }).pipe(toArray()));
+  const records = await lastValueFrom(load(client, sorted, { scheduler: performanceClock }).pipe(toArray()));
   const failed = records.find(({ outcome }) => outcome !== 'completed');
   if (failed) throw new Error(`a request ended as ${failed.outcome}: ${failed.error}`);
   return records.toSorted((a, b) => a.sentAt - b.sentAt);

@@ -2,8 +2,11 @@
  * Milliseconds a decode step on the native runner: `npx tsx bench/decode-step.ts [MODEL_DIR]`.
  * All variants take turns, so that what else the machine does hits them alike.
  */
+
+import { median, percentile } from '../src/bench/stats.ts';
 import type { KvLayout } from '../src/core/contracts/index.ts';
-import { DecodeBench, describeMachine, median, printTable, quantile } from './support/decode-bench.ts';
+import { DecodeBench } from './support/decode-bench.ts';
+import { describeMachine, printTable } from './support/report.ts';
 
 const LAYOUTS: readonly KvLayout[] = ['paged', 'contiguous'];
 const BATCHES = [1, 8];
@@ -31,7 +34,7 @@ printTable(
   ['layout', 'batch', 'context', 'median ms', 'p10 ms', 'p90 ms', 'tokens/s'],
   variants.map(({ layout, batch, context }, i) => {
     const ms = times[i]!;
-    const columns = [median(ms), quantile(ms, 0.1), quantile(ms, 0.9)].map((value) => value.toFixed(2));
+    const columns = [median(ms), percentile(ms, 10), percentile(ms, 90)].map((value) => value.toFixed(2));
     return [layout, batch, context, ...columns, ((1000 * batch) / median(ms)).toFixed(0)];
   }),
 );

@@ -6,11 +6,12 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { alternate, type Ratio, ratio } from '../src/bench/compare.ts';
+import { median } from '../src/bench/stats.ts';
 import { EMBEDDED_MODEL } from '../src/cli/options.ts';
 import type { JsonSchema, SamplingParams } from '../src/core/contracts/index.ts';
 import { loadModel } from '../src/core/model/load-model.ts';
 import { continuous, createEngine } from '../src/engines/index.ts';
-import { printTable } from './support/decode-bench.ts';
+import { printTable } from './support/report.ts';
 
 const BATCH = 8;
 const TOKENS = 128;
@@ -46,12 +47,11 @@ for (const { run } of contenders) await run();
 const [free, ...rest] = await alternate(contenders, Number(args.pairs));
 const show = (found: Ratio | undefined) =>
   found ? `${found.median.toFixed(3)} (${found.q1.toFixed(3)} to ${found.q3.toFixed(3)})` : '';
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!.toFixed(0);
 printTable(
   ['rows follow', 'tokens/s', 'ratio (quartiles)'],
   [
-    ['any text', median(free!), '1'],
-    ...rest.map((rates, index) => [contenders[index + 1]!.name, median(rates), show(ratio(free!, rates))]),
+    ['any text', median(free!).toFixed(0), '1'],
+    ...rest.map((rates, index) => [contenders[index + 1]!.name, median(rates).toFixed(0), show(ratio(free!, rates))]),
   ],
 );
 

@@ -10,6 +10,7 @@
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { median, percentile } from '../src/bench/stats.ts';
 import type { Engine } from '../src/core/contracts/index.ts';
 import { loadModel } from '../src/core/model/load-model.ts';
 import { scriptedRuntime } from '../src/core/runtime/scripted-runner.ts';
@@ -96,9 +97,7 @@ async function timed(name: keyof typeof runs): Promise<number> {
 }
 
 function quartiles(sample: readonly number[]): { readonly q1: number; readonly median: number; readonly q3: number } {
-  const sorted = sample.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))]!;
-  return { q1: at(0.25), median: at(0.5), q3: at(0.75) };
+  return { q1: percentile(sample, 25), median: median(sample), q3: percentile(sample, 75) };
 }
 
 const show = ({ q1, median, q3 }: ReturnType<typeof quartiles>, digits: number) =>

@@ -8,7 +8,7 @@ import { EMBEDDED_MODEL } from '../src/cli/options.ts';
 import { loadModel } from '../src/core/model/load-model.ts';
 import { createEngine, findStages, observe } from '../src/engines/index.ts';
 import { profile } from '../src/operators/index.ts';
-import { printTable } from './support/decode-bench.ts';
+import { printTable } from './support/report.ts';
 
 const BATCH = 8;
 const TOKENS = 256;

@@ -2,9 +2,10 @@
  * A decode step over paged blocks against its contiguous twin, float32: `npx tsx bench/paged-step.ts [MODEL_DIR]`, without
  * a folder on SmolLM2-135M's shape. The two take turns; a ratio is the median over the pairs. Exits 1 above 1.35.
  */
-import { describeMachine, median, printTable, quantile } from './support/decode-bench.ts';
+import { median, percentile } from '../src/bench/stats.ts';
 import { pagedAgainstContiguous } from './support/paged-against-contiguous.ts';
 import { randomSmolLm } from './support/random-model.ts';
+import { describeMachine, printTable } from './support/report.ts';
 
 const TURNS = { pairs: 15, steps: 10 };
 const MOST = 1.35;
@@ -18,7 +19,7 @@ for (const batch of [1, 8]) {
     if (rows.length === 0) describeMachine({ description }, directory);
     if (median(ratios) > MOST) process.exitCode = 1;
     const figures = [median(paged), median(contiguous), median(ratios)];
-    const quartiles = `${quantile(ratios, 0.25).toFixed(2)} to ${quantile(ratios, 0.75).toFixed(2)}`;
+    const quartiles = `${percentile(ratios, 25).toFixed(2)} to ${percentile(ratios, 75).toFixed(2)}`;
     rows.push([batch, context, ...figures.map((value) => value.toFixed(2)), quartiles]);
   }
 }

@@ -2,7 +2,9 @@
  * A decode step must not cost more because the KV pool is larger: `npx tsx bench/pool-size.ts [MODEL_DIR]` compares pools
  * of 256 and 4,096 blocks of 16 tokens, in turns, and exits 1 if the median ratio of a layout is above 1.1.
  */
-import { DecodeBench, describeMachine, median, printTable, quantile } from './support/decode-bench.ts';
+import { median, percentile } from '../src/bench/stats.ts';
+import { DecodeBench } from './support/decode-bench.ts';
+import { describeMachine, printTable } from './support/report.ts';
 
 const BLOCK_SIZE = 16;
 const SMALL = 256;
@@ -32,7 +34,7 @@ for (const layout of ['paged', 'contiguous'] as const) {
   const ratios = pairs.map(([ofSmall, ofLarge]) => ofLarge / ofSmall);
   failed ||= median(ratios) > MOST;
   const figures = [median(pairs.map(([ms]) => ms)), median(pairs.map(([, ms]) => ms)), median(ratios)];
-  const quartiles = `${quantile(ratios, 0.25).toFixed(3)} to ${quantile(ratios, 0.75).toFixed(3)}`;
+  const quartiles = `${percentile(ratios, 25).toFixed(3)} to ${percentile(ratios, 75).toFixed(3)}`;
   rows.push([layout, ...figures.map((value) => value.toFixed(3)), quartiles]);
   await Promise.all([small.runner.dispose(), large.runner.dispose()]);
 }

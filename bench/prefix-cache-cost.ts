@@ -5,12 +5,13 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { forkJoin, lastValueFrom } from 'rxjs';
+import { median, percentile } from '../src/bench/stats.ts';
 import type { Engine, EngineOptions, KvAllocator, KvSlot, Sequence } from '../src/core/contracts/index.ts';
 import { pagedBlocks } from '../src/core/memory/paged-blocks.ts';
 import { prefixCached } from '../src/core/memory/prefix-cached.ts';
 import { loadModel } from '../src/core/model/load-model.ts';
 import { createEngine, paged, prefixCaching } from '../src/engines/index.ts';
-import { median, printTable, quantile } from './support/decode-bench.ts';
+import { printTable } from './support/report.ts';
 
 const { values } = parseArgs({ options: { pairs: { type: 'string', default: '15' } } });
 const pairs = Number(values.pairs);
@@ -53,7 +54,7 @@ printTable(
     [
       ...figures.map((value) => value.toFixed(0)),
       median(ratios).toFixed(3),
-      `${quantile(ratios, 0.25).toFixed(3)} to ${quantile(ratios, 0.75).toFixed(3)}`,
+      `${percentile(ratios, 25).toFixed(3)} to ${percentile(ratios, 75).toFixed(3)}`,
     ],
   ],
 );

@@ -4,10 +4,11 @@
  * turns, each prompt with a suffix of its own.
  */
 import { parseArgs } from 'node:util';
+import { median, percentile } from '../src/bench/stats.ts';
 import { loadModel } from '../src/core/model/load-model.ts';
 import { createEngine, prefixCaching } from '../src/engines/index.ts';
-import { median, printTable, quantile } from './support/decode-bench.ts';
 import { randomSmolLmModel } from './support/random-model.ts';
+import { printTable } from './support/report.ts';
 import { coldAndWarm, sharedPrefixPrompts } from './support/shared-prefix.ts';
 
 const { values } = parseArgs({
@@ -21,6 +22,6 @@ const prompts = sharedPrefixPrompts(embedded.tokenizer);
 const { cold, warm, ratios, cached } = await coldAndWarm(engine, prompts, Number(values.pairs));
 console.log(`${model.name}, ${engine.description}: ${prompts[0]!.length} tokens, of which ${cached} are cached`);
 const row = [median(cold), median(warm), median(ratios)].map((value) => value.toFixed(2));
-const quartiles = `${quantile(ratios, 0.25).toFixed(1)} to ${quantile(ratios, 0.75).toFixed(1)}`;
+const quartiles = `${percentile(ratios, 25).toFixed(1)} to ${percentile(ratios, 75).toFixed(1)}`;
 printTable(['cold, ms', 'warm, ms', 'ratio', 'quartiles'], [[...row, quartiles]]);
 await engine.close();

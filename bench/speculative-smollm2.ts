@@ -12,10 +12,11 @@ import { parseArgs } from 'node:util';
 import { map } from 'rxjs';
 import { createEngine, draft, type Engine, type ProposerSlot, pipeSlots, prefixCaching, swap, verify } from 'rxllm';
 import { alternate, ratio } from '../src/bench/compare.ts';
+import { median } from '../src/bench/stats.ts';
 import { createRandom } from '../src/core/sampling/random.ts';
 import { startProposer } from '../src/core/speculation/draft-model.ts';
-import { printTable } from './support/decode-bench.ts';
 import { randomModel, SMOLLM2_135M } from './support/random-model.ts';
+import { printTable } from './support/report.ts';
 
 const { values } = parseArgs({
   options: { pairs: { type: 'string', default: '7' }, tokens: { type: 'string', default: '96' } },
@@ -91,7 +92,7 @@ printTable(
     const gained = ratio(speeds[0]!, speeds[i]!)!;
     return [
       name,
-      [...speeds[i]!].sort((a, b) => a - b)[Math.floor(speeds[i]!.length / 2)]!.toFixed(1),
+      median(speeds[i]!).toFixed(1),
       gained.median.toFixed(2),
       `${gained.q1.toFixed(2)} to ${gained.q3.toFixed(2)}`,
       results[i]!.at(-1)!.specDecode?.meanAcceptedLength.toFixed(2) ?? '',

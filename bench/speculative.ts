@@ -21,7 +21,8 @@ import {
   verify,
 } from 'rxllm';
 import { alternate, ratio } from '../src/bench/compare.ts';
-import { printTable } from './support/decode-bench.ts';
+import { median } from '../src/bench/stats.ts';
+import { printTable } from './support/report.ts';
 import { type PromptKind, readStories, speculationPrompts } from './workloads/speculation.ts';
 
 const { values } = parseArgs({
@@ -81,7 +82,7 @@ for (const texts of speculationPrompts(readStories(), model.tokenizer)) {
     rows.push([
       kind,
       name,
-      [...speeds[i]!].sort((a, b) => a - b)[Math.floor(speeds[i]!.length / 2)]!.toFixed(0),
+      median(speeds[i]!).toFixed(0),
       i === 0 ? '' : gained.median.toFixed(2),
       i === 0 ? '' : `${gained.q1.toFixed(2)} to ${gained.q3.toFixed(2)}`,
       proposed === 0 ? '' : (accepted / proposed).toFixed(3),

@@ -11,6 +11,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { median, percentile } from '../../src/bench/stats.ts';
 
 const CASES = ['prefill512', 'decode_b1_c128', 'decode_b1_c1024', 'decode_b8_c128'] as const;
 type Line = Record<(typeof CASES)[number], { readonly best: number; readonly median: number } | null>;
@@ -67,8 +68,6 @@ function contestants(model: string): (readonly [string, readonly string[]])[] {
   ];
 }
 
-const quantile = (numbers: readonly number[], q: number) =>
-  [...numbers].sort((a, b) => a - b)[Math.round((numbers.length - 1) * q)]!;
 const show = (x: number) => x.toPrecision(3);
 
 for (const model of values.models.split(',')) {
@@ -86,16 +85,13 @@ for (const model of values.models.split(',')) {
   console.log(`\n${model}, fp32, tokens/s: median over ${values.rounds} rounds of each run's median`);
   console.table(
     Object.fromEntries(
-      field.map(([name]) => [
-        name,
-        Object.fromEntries(CASES.map((test) => [test, show(quantile(rates(name, test), 0.5))])),
-      ]),
+      field.map(([name]) => [name, Object.fromEntries(CASES.map((test) => [test, show(median(rates(name, test)))]))]),
     ),
   );
   const ratios = (ours: string, other: string, test: (typeof CASES)[number]) => {
     const [a, b] = [rates(ours, test), rates(other, test)];
     const all = a.map((rate, round) => rate / b[round]!);
-    return `${show(quantile(all, 0.5))} (${show(quantile(all, 0.25))} … ${show(quantile(all, 0.75))})`;
+    return `${show(median(all))} (${show(percentile(all, 25))} … ${show(percentile(all, 75))})`;
   };
   const isOurs = ([name]: readonly [string, unknown]) => name.startsWith('rxllm');
   for (const [ours] of field.filter(isOurs)) {

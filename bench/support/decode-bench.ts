@@ -1,4 +1,3 @@
-import { cpus } from 'node:os';
 import { firstValueFrom } from 'rxjs';
 import type { ForwardBatch, KvLayout, KvPool, ModelRunner } from '../../src/core/contracts/index.ts';
 import { llama } from '../../src/core/graph/llama-graph.ts';
@@ -72,24 +71,4 @@ export class DecodeBench {
     }
     return times;
   }
-}
-
-export function quantile(values: readonly number[], q: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))]!;
-}
-
-export function median(values: readonly number[]): number {
-  return quantile(values, 0.5);
-}
-
-export function describeMachine(runner: Pick<ModelRunner, 'description'>, directory: string): void {
-  const [cpu] = cpus();
-  console.log(`${directory} on ${runner.description}; node ${process.version}, ${cpus().length} × ${cpu?.model}`);
-}
-
-export function printTable(head: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
-  const cells = [head, ...rows].map((row) => row.map(String));
-  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
-  for (const row of cells) console.log(row.map((cell, column) => cell.padStart(widths[column]!)).join('  '));
 }

@@ -1,4 +1,5 @@
-import { DecodeBench, type DecodeSettings, median } from './decode-bench.ts';
+import { median } from '../../src/bench/stats.ts';
+import { DecodeBench, type DecodeSettings } from './decode-bench.ts';
 
 /** Milliseconds of a decode step in each pair of turns, the median of a turn's. */
 export interface StepPairs {

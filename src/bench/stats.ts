@@ -50,6 +50,8 @@ export function percentile(values: readonly number[], percent: number): number {
   return percentileOfSorted(ascending(values), percent);
 }
 
+export const median = (values: readonly number[]): number => percentile(values, 50);
+
 export interface Summary {
   readonly mean: number;
   readonly p50: number;

@@ -8,7 +8,8 @@ import { findEngine } from '../engines/index.ts';
 import { modelOption } from './model-options.ts';
 import { note } from './note.ts';
 import { engineName, integer, notEmpty } from './options.ts';
-import { printProfile, profileJson } from './print-profile.ts';
+import { printProfile } from './print-profile.ts';
+import { profileJson } from './profile-json.ts';
 import { CliError } from './report-error.ts';
 
 interface ProfileOptions {

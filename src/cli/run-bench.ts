@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import { asyncScheduler, type SchedulerLike } from 'rxjs';
 import { MIN_PAIRS } from '../bench/compare.ts';
 import { type Contestant, withEngines, withServers } from '../bench/contestants.ts';
 import type { Distribution } from '../bench/distribution.ts';
@@ -23,6 +22,7 @@ import {
   withArrivals,
   withSeeds,
 } from '../bench/workload.ts';
+import { performanceClock } from '../core/clock.ts';
 import type { Model } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { loadModel } from '../core/model/load-model.ts';
@@ -88,7 +88,7 @@ async function benchLoad(mode: BenchMode, options: BenchOptions, model: Model): 
   const workload = await makeWorkload(options, model);
   const { name, requests } = workload;
   const limits = { ...(maxConcurrency && { maxConcurrency }), ...(goodput && { goodput }) };
-  const job: LoadJob = { workload, runs, warmup, ...limits, scheduler: benchScheduler };
+  const job: LoadJob = { workload, runs, warmup, ...limits, scheduler: performanceClock };
   const maxTokens = Math.max(...requests.map(({ params }) => params.maxTokens));
   const measured = await measure({ mode, options, model, job, requests: requests.length, maxTokens }, measureLoad);
   const title = `${MODES[mode]}, ${name} × ${requests.length}`;
@@ -139,12 +139,6 @@ async function measure<Job extends { readonly runs: number }, Stats>(
 }
 
 const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
-
-/** The clock that engines and the HTTP client read too; that of `asyncScheduler` has whole milliseconds. */
-const benchScheduler: SchedulerLike = {
-  now: () => performance.now(),
-  schedule: asyncScheduler.schedule.bind(asyncScheduler),
-};
 
 async function makeWorkload(options: BenchOptions, { config, tokenizer }: Model): Promise<Workload> {
   const random = createRandom(options.seed);

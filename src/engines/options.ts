@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { freemem } from 'node:os';
-import { asyncScheduler, Observable } from 'rxjs';
+import { Observable } from 'rxjs';
+import { performanceClock } from '../core/clock.ts';
 import type { EngineOptions, Model } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { BYTES_PER_MIB, kvBytesPerToken } from '../core/memory/kv-bytes.ts';
@@ -25,8 +26,7 @@ export function resolveOptions(model: Model, given: Partial<EngineOptions>): Eng
     maxNumSeqs: 8,
     maxNumBatchedTokens: 512,
     maxPauseMs: 10_000,
-    // Date.now has whole milliseconds, which is longer than a step.
-    clock: { now: () => performance.now(), schedule: asyncScheduler.schedule.bind(asyncScheduler) },
+    clock: performanceClock,
     random: Math.random,
     newId: randomUUID,
     betweenSteps: nextImmediate,

@@ -1,5 +1,6 @@
 import { lastValueFrom, tap } from 'rxjs';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { median } from '../../src/bench/stats.ts';
 import type { TokenEvent } from '../../src/core/contracts/index.ts';
 import { contiguousSlots } from '../../src/core/memory/contiguous-slots.ts';
 import { pagedBlocks } from '../../src/core/memory/paged-blocks.ts';
@@ -8,16 +9,9 @@ import { createRandom } from '../../src/core/sampling/random.ts';
 import { continuousBatching } from '../../src/core/scheduling/continuous-batching.ts';
 import { staticBatching } from '../../src/core/scheduling/static-batching.ts';
 import { schedule } from '../../src/operators/schedule.ts';
+import { byteTokens } from '../support/byte-tokens.ts';
 import { heldMemory } from '../support/memory.ts';
-import {
-  allGone,
-  byteTokens,
-  expectIdle,
-  leavingClient,
-  serveEmbedded,
-  serveScript,
-  steppedBy,
-} from '../support/real-server.ts';
+import { allGone, expectIdle, leavingClient, serveEmbedded, serveScript, steppedBy } from '../support/real-server.ts';
 import { eventually, turns, until } from '../support/waiting.ts';
 
 const [A] = byteTokens('a');
@@ -127,5 +121,3 @@ describe('16. sessions and tensors are freed, eight at a time', () => {
     expect(live).toEqual(before);
   });
 });
-
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;

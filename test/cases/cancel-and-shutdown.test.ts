@@ -1,16 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { oneAtATime } from '../../src/core/scheduling/one-at-a-time.ts';
 import { schedule } from '../../src/operators/schedule.ts';
-import {
-  allGone,
-  byteTokens,
-  chunksOf,
-  expectIdle,
-  leavingClient,
-  type RealServer,
-  serveScript,
-  steppedBy,
-} from '../support/real-server.ts';
+import { byteTokens } from '../support/byte-tokens.ts';
+import { allGone, expectIdle, leavingClient, type RealServer, serveScript, steppedBy } from '../support/real-server.ts';
+import { chunksOf } from '../support/replies.ts';
 import { turns, until } from '../support/waiting.ts';
 
 const servers: RealServer[] = [];

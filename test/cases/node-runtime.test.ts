@@ -1,11 +1,13 @@
 import { lastValueFrom, tap } from 'rxjs';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { median } from '../../src/bench/stats.ts';
 import type { TokenEvent } from '../../src/core/contracts/index.ts';
 import { ortCApi } from '../../src/core/runtime/ort-c-api.ts';
 import { oneAtATime } from '../../src/core/scheduling/one-at-a-time.ts';
 import { schedule } from '../../src/operators/schedule.ts';
+import { byteTokens } from '../support/byte-tokens.ts';
 import { heldMemory } from '../support/memory.ts';
-import { byteTokens, serveEmbedded, serveScript, steppedBy } from '../support/real-server.ts';
+import { serveEmbedded, serveScript, steppedBy } from '../support/real-server.ts';
 import { eventually, turns, until } from '../support/waiting.ts';
 
 const greedy = { temperature: 0, ignore_eos: true };
@@ -58,8 +60,6 @@ describe('16. Sessions and tensors are not freed', () => {
     expect(live).toEqual(before);
   });
 });
-
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
 describe('17. Dispose races running work', () => {
   it('closing an engine during a step waits for that step', async () => {

@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 import { afterAll, describe, expect, it } from 'vitest';
-import { chunksOf, embeddedModel, type RealServer, serveEmbedded, serveScript } from '../support/real-server.ts';
+import { embeddedModel, type RealServer, serveEmbedded, serveScript } from '../support/real-server.ts';
+import { chunksOf } from '../support/replies.ts';
 
 const EOS = 2;
 const model = await embeddedModel();

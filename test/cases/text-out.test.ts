@@ -3,7 +3,9 @@ import type { Model } from '../../src/core/contracts/index.ts';
 import { replyWith } from '../../src/core/runtime/reply-with.ts';
 import { createChatTemplate } from '../../src/core/text/chat-template.ts';
 import { byteFallbackTokenizer, VOCAB } from '../support/byte-fallback-tokenizer.ts';
-import { byteTokens, chunksOf, embeddedModel, type RealServer, serveScript } from '../support/real-server.ts';
+import { byteTokens } from '../support/byte-tokens.ts';
+import { embeddedModel, type RealServer, serveScript } from '../support/real-server.ts';
+import { chunksOf } from '../support/replies.ts';
 
 const EOS = 2;
 const model = await embeddedModel();

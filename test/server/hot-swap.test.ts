@@ -4,7 +4,8 @@ import { createEngine } from '../../src/engines/create-engine.ts';
 import { createEngineHost } from '../../src/engines/engine-host.ts';
 import { engines, findEngine } from '../../src/engines/registry.ts';
 import { buildServer } from '../../src/transport/server.ts';
-import { chunksOf, embeddedModel, eventData } from '../support/real-server.ts';
+import { embeddedModel } from '../support/real-server.ts';
+import { chunksOf, eventData } from '../support/replies.ts';
 
 const PROMPTS = ['Once upon a time', 'The fox', 'A small house by the sea', 'Anna had a secret.'];
 const LENGTHS = 7;

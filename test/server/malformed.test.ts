@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { byteTokens, serveScript } from '../support/real-server.ts';
+import { byteTokens } from '../support/byte-tokens.ts';
+import { serveScript } from '../support/real-server.ts';
 
 const [A] = byteTokens('a');
 const server = await serveScript({ next: () => A! });

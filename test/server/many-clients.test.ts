@@ -1,7 +1,9 @@
 import { tap } from 'rxjs';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createEngine, kvCache } from '../../src/engines/index.ts';
-import { byteTokens, chunksOf, embeddedModel, serveEngine, serveScript, steppedBy } from '../support/real-server.ts';
+import { byteTokens } from '../support/byte-tokens.ts';
+import { embeddedModel, serveEngine, serveScript, steppedBy } from '../support/real-server.ts';
+import { chunksOf } from '../support/replies.ts';
 import { until } from '../support/waiting.ts';
 
 const CLIENTS = 64;

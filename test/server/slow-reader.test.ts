@@ -4,7 +4,9 @@ import { expect, it, vi } from 'vitest';
 import { contiguousSlots } from '../../src/core/memory/contiguous-slots.ts';
 import { continuousBatching } from '../../src/core/scheduling/continuous-batching.ts';
 import { schedule } from '../../src/operators/schedule.ts';
-import { byteTokens, chunksOf, eventData, type RealServer, serveScript } from '../support/real-server.ts';
+import { byteTokens } from '../support/byte-tokens.ts';
+import { type RealServer, serveScript } from '../support/real-server.ts';
+import { chunksOf, eventData } from '../support/replies.ts';
 import { eventually } from '../support/waiting.ts';
 
 const [A] = byteTokens('a');

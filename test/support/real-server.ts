@@ -9,7 +9,6 @@ import type {
   KvAllocator,
   Model,
   StagedRecipe,
-  TokenId,
 } from '../../src/core/contracts/index.ts';
 import { contiguousSlots } from '../../src/core/memory/contiguous-slots.ts';
 import { loadModel } from '../../src/core/model/load-model.ts';
@@ -19,35 +18,11 @@ import { kvCache } from '../../src/engines/kv-cache.ts';
 import { swap } from '../../src/engines/swap.ts';
 import { buildServer, type ServerOptions } from '../../src/transport/server.ts';
 import { modelDirectory } from './models.ts';
+import { eventData, type Reply } from './replies.ts';
 import { TestSocket } from './socket.ts';
 import { turns, until } from './waiting.ts';
 
 export const embeddedModel = (): Promise<Model> => loadModel(modelDirectory('storyteller-12m'));
-
-/** A reply or a chunk: only what tests look at. */
-export interface Reply {
-  readonly object: string;
-  readonly choices: readonly {
-    readonly index: number;
-    readonly text?: string;
-    readonly message?: { readonly role: string; readonly content: string };
-    readonly delta?: { readonly role?: string; readonly content?: string };
-    readonly logprobs: unknown;
-    readonly finish_reason: string | null;
-  }[];
-  readonly usage?: {
-    readonly prompt_tokens: number;
-    readonly completion_tokens: number;
-    readonly total_tokens: number;
-  };
-  readonly tokens: readonly TokenId[];
-  readonly error: {
-    readonly message: string;
-    readonly type: string;
-    readonly code: string;
-    readonly param: string | null;
-  };
-}
 
 /** A server on a port of its own, and what a client does with it. */
 export interface RealServer {
@@ -100,18 +75,6 @@ export async function serveEngine(engine: Engine, options?: ServerOptions): Prom
     },
   };
 }
-
-/** The data of the events in a whole event stream. */
-export function eventData(text: string): string[] {
-  return text
-    .split('\n\n')
-    .filter((event) => event !== '')
-    .map((event) => event.replace(/^data: /, ''));
-}
-
-/** The chunks of a stream, parsed. */
-export const chunksOf = (events: readonly string[]): Reply[] =>
-  events.filter((event) => event !== '[DONE]').map((event) => JSON.parse(event));
 
 /** The real server on the embedded model. */
 export async function serveEmbedded(
@@ -191,16 +154,6 @@ export async function allGone({ app }: RealServer): Promise<void> {
   await until(() => new Promise<boolean>((resolve) => app.server.getConnections((_, count) => resolve(count === 0))));
   await turns();
 }
-
-/** The embedded model's token of each byte, one by one, however its tokenizer would join them: ids from 4, in GPT-2's order. */
-export function byteTokens(bytes: string | readonly number[]): TokenId[] {
-  const list = typeof bytes === 'string' ? [...Buffer.from(bytes)] : bytes;
-  return list.map((byte) => 4 + BYTE_ORDER.indexOf(byte));
-}
-
-const isPrintable = (byte: number) => (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
-const ALL_BYTES = Array.from({ length: 256 }, (_, byte) => byte);
-const BYTE_ORDER = [...ALL_BYTES.filter(isPrintable), ...ALL_BYTES.filter((byte) => !isPrintable(byte))];
 
 /** Nothing runs or waits, nothing is held, and nothing begins any more. */
 export async function expectIdle(server: ScriptedServer): Promise<void> {

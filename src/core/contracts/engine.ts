@@ -1,7 +1,8 @@
 import type { MonoTypeOperatorFunction, Observable, OperatorFunction, SchedulerLike } from 'rxjs';
 import type { KvAllocator, KvPool, KvSlot, PrefixCacheStats } from './memory.ts';
-import type { Model, ModelRunner, ModelSlot, RuntimeSlot } from './model.ts';
+import type { Model, ModelSlot } from './model.ts';
 import type { GenerateRequest, GenerateResult, Prompt, SamplingParams, SequenceId, TokenEvent } from './request.ts';
+import type { ModelRunner, RuntimeSlot } from './runtime.ts';
 import type { SpecDecodeMetrics } from './speculation.ts';
 import type { Allocated, Computed, Detokenized, Planned, Sampled, Sequence, Settled, Tick } from './step.ts';
 import type { EngineFrame } from './watch.ts';

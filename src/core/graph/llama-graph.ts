@@ -1,16 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
-import type { GraphSource, KvLayout, Model, ModelConfig } from '../contracts/index.ts';
+import type { GraphSource, KvLayout, Model } from '../contracts/index.ts';
 import { checkpointMatrix } from '../quant/checkpoint-matrix.ts';
-import type { Attention, AttentionStrategy, CacheWrites } from './attention.ts';
+import type { AttentionStrategy, CacheWrites } from './attention.ts';
 import { contiguousAttention } from './attention-contiguous.ts';
 import { noCacheAttention } from './attention-none.ts';
 import { pagedAttention } from './attention-paged.ts';
 import { regionAttention } from './attention-regions.ts';
+import { decoderLayer, norms } from './decoder-layer.ts';
 import { flashAttention } from './flash-attention.ts';
 import { NAMES } from './graph-inputs.ts';
 import { GraphWeights, type QuantizedWeights } from './graph-weights.ts';
 import { scoreMatrix } from './grouped-attention.ts';
-import { type Edge, OnnxBuilder } from './onnx-builder.ts';
+import { OnnxBuilder } from './onnx-builder.ts';
 import { quantizedWeights } from './quantized-weights.ts';
 
 /** How attention is computed. `fused`: by ONNX Runtime's own operator where the layout has one, else as `naive`. */
@@ -106,67 +107,4 @@ export async function llamaGraph(
   weights.head(wanted, config.tiedEmbeddings, NAMES.logits);
   g.output(NAMES.logits, 'float32', ['wanted', config.vocab]);
   return g.build('llama');
-}
-
-/**
- * One layer alone: `hidden_in [rows × width, hidden]` and the positions in, `hidden_out` out. Its rows are whole sequences,
- * as without a cache.
- */
-export function llamaLayerGraph(
-  model: ModelWeights,
-  layer: number,
-  quantized: (g: OnnxBuilder) => QuantizedWeights,
-): Uint8Array {
-  const { config } = model;
-  const g = new OnnxBuilder();
-  const weights = new GraphWeights(g, model.weights, quantized(g));
-  const hidden = g.input(HIDDEN_IN, 'float32', ['tokens', config.hidden]);
-  const attention = noCacheAttention(scoreMatrix)(g, config, 'returned');
-  const normed = norms(g, weights, config).rmsNorm(hidden, `model.layers.${layer}.input_layernorm`);
-  const { fed, attended } = decoderLayer(g, weights, config, attention)(layer, normed, hidden);
-  g.op('Add', [fed, attended], {}, HIDDEN_OUT);
-  g.output(HIDDEN_OUT, 'float32', ['tokens', config.hidden]);
-  return g.build('llama layer');
-}
-
-export const HIDDEN_IN = 'hidden_in';
-export const HIDDEN_OUT = 'hidden_out';
-
-/**
- * A layer from its normed input and the residual stream beside it: what its feed-forward part is to add, and the stream
- * after attention. The sum is the next layer's, whose norm is fused with it.
- */
-function decoderLayer(g: OnnxBuilder, weights: GraphWeights, config: ModelConfig, attention: Attention) {
-  const { addAndNorm } = norms(g, weights, config);
-  return (layer: number, normed: Edge, hidden: Edge): { readonly fed: Edge; readonly attended: Edge } => {
-    const name = `model.layers.${layer}`;
-    const self = `${name}.self_attn`;
-    const qkv = weights.linear(normed, `${self}.q_proj`, `${self}.k_proj`, `${self}.v_proj`);
-    const mixed = weights.linear(attention.attend(layer, qkv), `${self}.o_proj`);
-    const [toFeed, attended] = addAndNorm(mixed, hidden, `${name}.post_attention_layernorm`);
-    return { fed: swiglu(g, weights, toFeed, `${name}.mlp`), attended };
-  };
-}
-
-/** down(silu(gate(x)) × up(x)) (GLU variants, 2020). QuickGelu is x × sigmoid(alpha x), so with alpha 1 it is SiLU. */
-function swiglu(g: OnnxBuilder, weights: GraphWeights, x: Edge, mlp: string): Edge {
-  const gate = g.microsoftOp('QuickGelu', [weights.linear(x, `${mlp}.gate_proj`)], { alpha: { float: 1 } });
-  return weights.linear(g.op('Mul', [gate, weights.linear(x, `${mlp}.up_proj`)]), `${mlp}.down_proj`);
-}
-
-/** RMSNorm (2019), alone and fused with the residual addition before it. */
-function norms(g: OnnxBuilder, weights: GraphWeights, config: ModelConfig) {
-  const epsilon = { float: config.normEps };
-  return {
-    rmsNorm: (x: Edge, module: string): Edge =>
-      g.op('SimplifiedLayerNormalization', [x, weights.tensor(`${module}.weight`)], { axis: -1, epsilon }),
-
-    /** The norm of the sum, and the sum. */
-    addAndNorm(x: Edge, residual: Edge, module: string): readonly [Edge, Edge] {
-      const outputs = [g.freshName('normed'), g.freshName('hidden')] as const;
-      const inputs = [x, residual, weights.tensor(`${module}.weight`)];
-      g.microsoftOps('SkipSimplifiedLayerNormalization', inputs, { epsilon }, [outputs[0], '', '', outputs[1]]);
-      return outputs;
-    },
-  };
 }

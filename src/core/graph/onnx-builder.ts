@@ -1,36 +1,24 @@
-import { RxllmError } from '../errors.ts';
 import {
-  ATTRIBUTE_TYPE,
-  type AttributeMessage,
-  EXTERNAL_DATA,
-  encodeModel,
-  type GraphMessage,
-  type NodeMessage,
-  ONNX_DTYPE,
-  type OnnxDtype,
-  type TensorMessage,
-  type ValueInfoMessage,
-} from './onnx-schema.ts';
+  type Attribute,
+  attributeMessage,
+  type Dim,
+  type ExternalData,
+  externalTensor,
+  MICROSOFT,
+  modelBytes,
+  tensorMessage,
+  valueInfo,
+} from './onnx-messages.ts';
+import type { GraphMessage, NodeMessage, OnnxDtype, TensorMessage, ValueInfoMessage } from './onnx-schema.ts';
 
 /** The name of a value in the graph: an input, an initializer or an op's output; `''` is an input that is left out. */
 export type Edge = string;
-/** A fixed size, or the name of one that is known when the graph runs. */
-export type Dim = number | string;
-/** Whole numbers are ONNX ints; floats are marked, so that 1.0 is not taken for 1. */
-export type Attribute = number | readonly number[] | { readonly float: number } | { readonly graph: GraphMessage };
 
-export interface ExternalData {
-  /** File name inside the weights folder. */
-  readonly file: string;
-  readonly offset: number;
-  readonly length: number;
+/** What one turn of a loop makes; float32. */
+export interface LoopTurn {
+  readonly state: readonly Edge[];
+  readonly collected?: readonly Edge[];
 }
-
-const OPSET = 21;
-const IR_VERSION = 10;
-const MICROSOFT = 'com.microsoft';
-/** A protobuf message ends at 2 GiB; the rest of the graph takes a few of its bytes. */
-const MOST_INSIDE = 2 ** 31 - 2 ** 24;
 
 /** Writes an ONNX model op by op. Each method adds to the graph and returns the edge to use further on. */
 export class OnnxBuilder {
@@ -66,25 +54,13 @@ export class OnnxBuilder {
   /** An initializer inside the model, of its array's dtype. */
   tensor(name: string, dims: readonly number[], data: Float32Array | Uint8Array | Int8Array): Edge {
     const dtype = data instanceof Float32Array ? 'float32' : data instanceof Int8Array ? 'int8' : 'uint8';
-    const rawData = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-    this.initializers.push({ name, dims, dataType: ONNX_DTYPE[dtype], rawData });
+    this.initializers.push(tensorMessage(name, dtype, dims, data));
     return name;
   }
 
   /** An initializer whose bytes stay in their file. */
   external(name: string, dtype: OnnxDtype, dims: readonly number[], data: ExternalData): Edge {
-    const externalData = [
-      { key: 'location', value: data.file },
-      { key: 'offset', value: String(data.offset) },
-      { key: 'length', value: String(data.length) },
-    ];
-    this.initializers.push({
-      name,
-      dims,
-      dataType: ONNX_DTYPE[dtype],
-      externalData,
-      dataLocation: EXTERNAL_DATA,
-    });
+    this.initializers.push(externalTensor(name, dtype, dims, data));
     return name;
   }
 
@@ -150,12 +126,9 @@ export class OnnxBuilder {
       input: [
         valueInfo(turn, 'int64', []),
         valueInfo(goOn, 'bool', []),
-        ...before.map((edge) => valueInfo(edge, 'float32', undefined)),
+        ...before.map((edge) => valueInfo(edge, 'float32')),
       ],
-      output: [
-        valueInfo(always, 'bool', []),
-        ...[...after, ...collected].map((edge) => valueInfo(edge, 'float32', undefined)),
-      ],
+      output: [valueInfo(always, 'bool', []), ...[...after, ...collected].map((edge) => valueInfo(edge, 'float32'))],
     };
     this.scope = scope;
     this.nodes = nodes;
@@ -170,25 +143,12 @@ export class OnnxBuilder {
 
   /** @throws RxllmError `RXLLM_MODEL_UNSUPPORTED` when more bytes lie inside the model than its format can hold */
   build(name: string): Uint8Array {
-    const inside = this.initializers.reduce((sum, { rawData }) => sum + (rawData?.byteLength ?? 0), 0);
-    if (inside > MOST_INSIDE) {
-      const message = `the graph would hold ${(inside / 2 ** 30).toFixed(1)} GiB of quantized weights, and ONNX holds less than 2`;
-      throw new RxllmError('RXLLM_MODEL_UNSUPPORTED', `${message}; supported: smaller models, or fewer bits`);
-    }
-    return encodeModel({
-      irVersion: IR_VERSION,
-      producerName: 'rxllm',
-      opsetImport: [
-        { domain: '', version: OPSET },
-        { domain: MICROSOFT, version: 1 },
-      ],
-      graph: {
-        name,
-        node: this.nodes,
-        initializer: this.initializers,
-        input: this.inputs,
-        output: this.outputs,
-      },
+    return modelBytes({
+      name,
+      node: this.nodes,
+      initializer: this.initializers,
+      input: this.inputs,
+      output: this.outputs,
     });
   }
 
@@ -196,8 +156,7 @@ export class OnnxBuilder {
     const key = `${dtype}[${dims}]=${data.join(',')}`;
     const known = this.constants.get(key);
     if (known !== undefined) return known;
-    const rawData = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-    this.initializers.push({ name: key, dims, dataType: ONNX_DTYPE[dtype], rawData });
+    this.initializers.push(tensorMessage(key, dtype, dims, data));
     this.constants.set(key, key);
     return key;
   }
@@ -212,24 +171,4 @@ export class OnnxBuilder {
     const attribute = Object.entries(attributes).map(([name, value]) => attributeMessage(name, value));
     this.nodes.push({ domain, opType, input, output, name: `${opType}_${this.scope}${this.nodes.length}`, attribute });
   }
-}
-
-/** What one turn of a loop makes; float32. */
-export interface LoopTurn {
-  readonly state: readonly Edge[];
-  readonly collected?: readonly Edge[];
-}
-
-function attributeMessage(name: string, value: Attribute): AttributeMessage {
-  if (typeof value === 'number') return { name, type: ATTRIBUTE_TYPE.int, i: value };
-  if ('graph' in value) return { name, type: ATTRIBUTE_TYPE.graph, g: value.graph };
-  if ('float' in value) return { name, type: ATTRIBUTE_TYPE.float, f: value.float };
-  return { name, type: ATTRIBUTE_TYPE.ints, ints: value };
-}
-
-function valueInfo(name: string, dtype: OnnxDtype, dims: readonly Dim[] | undefined): ValueInfoMessage {
-  const elemType = ONNX_DTYPE[dtype];
-  if (dims === undefined) return { name, type: { tensorType: { elemType } } };
-  const dim = dims.map((size) => (typeof size === 'number' ? { dimValue: size } : { dimParam: size }));
-  return { name, type: { tensorType: { elemType, shape: { dim } } } };
 }

@@ -1,7 +1,9 @@
-import type { BlockId, EngineOptions, KvSlot, PrefixCacheStats, Sequence, TokenId } from '../contracts/index.ts';
+import type { BlockId, EngineOptions, KvSlot, PrefixCacheStats, Sequence } from '../contracts/index.ts';
+import { blocksThatFit, checkBlocks } from './block-count.ts';
 import { type BlockHash, blockHash } from './block-hash.ts';
 import { checkCount } from './check-size.ts';
-import { blocksThatFit, checkBlocks, type Found, PagedBlocks, type PagedBlocksOptions } from './paged-blocks.ts';
+import { type Found, PagedBlocks, type PagedBlocksOptions } from './paged-blocks.ts';
+import { type Entry, type Parent, PrefixIndex } from './prefix-index.ts';
 
 export interface PrefixCachedOptions extends PagedBlocksOptions {
   /** Default: `blockHash`. */
@@ -25,36 +27,25 @@ export function prefixCached({ blocks, hash = blockHash, ...given }: PrefixCache
   };
 }
 
-/** A full block that can be found. */
-interface Entry {
-  readonly key: number;
-  readonly block: BlockId;
-  readonly tokens: readonly TokenId[];
-  /** The entry of the block before it, or the salt: so an entry stands for one prefix, whatever its key. */
-  readonly parent: Entry | string;
-}
-
 /** What is known of a sequence's full blocks. */
 interface Chain {
   /** Of its blocks from the first, as far as they were needed. */
   readonly keys: number[];
   /** So many of its blocks have been published, the last of them as `last`. */
   published: number;
-  last: Entry | string;
+  last: Parent;
 }
 
 class PrefixCached extends PagedBlocks {
   readonly #hash: BlockHash;
-  readonly #entries = new Map<number, Entry>();
-  /** By block; never more than one for a block, nor for a key. */
-  readonly #byBlock: (Entry | undefined)[];
+  readonly #index: PrefixIndex;
   readonly #chains = new WeakMap<Sequence, Chain>();
   #stats: PrefixCacheStats = { queries: 0, hits: 0 };
 
   constructor(blocks: number, blockSize: number, options: EngineOptions, hash: BlockHash) {
     super(blocks, blockSize, options);
     this.#hash = hash;
-    this.#byBlock = new Array<Entry | undefined>(blocks).fill(undefined);
+    this.#index = new PrefixIndex(blocks);
   }
 
   override get prefixCache(): PrefixCacheStats {
@@ -66,7 +57,7 @@ class PrefixCached extends PagedBlocks {
     const chain = this.#chainOf(sequence);
     if (full <= chain.published) return;
     // A twin's block stood for one of its own, and is gone: what follows could not be found any more.
-    if (!this.#isFindable(chain.last)) restart(chain, sequence);
+    if (!this.#index.isFindable(chain.last)) restart(chain, sequence);
     for (; chain.published < full; chain.published++) chain.last = this.#enter(sequence, chain);
   }
 
@@ -83,17 +74,11 @@ class PrefixCached extends PagedBlocks {
 
   override checkInvariants(): void {
     super.checkInvariants();
-    if (this.#entries.size > this.total) throw new Error(`${this.#entries.size} entries for ${this.total} blocks.`);
-    for (const [key, entry] of this.#entries) {
-      if (entry.key !== key || this.#byBlock[entry.block] !== entry) {
-        throw new Error(`The entry of key ${key} is not that of block ${entry.block}.`);
-      }
-    }
+    this.#index.checkInvariants();
     for (const { id, tokens, blocks, computed } of this.holders) {
       blocks.forEach((block, i) => {
         const start = i * this.pool.blockSize;
-        const entry = this.#byBlock[block];
-        if (entry === undefined || matches(entry, tokens.slice(0, computed), start)) return;
+        if (this.#index.agreesWith(block, tokens.slice(0, computed), start)) return;
         throw new Error(`Block ${block} can be found by other tokens than sequence ${id} has in it.`);
       });
     }
@@ -117,24 +102,22 @@ class PrefixCached extends PagedBlocks {
   }
 
   protected override isKnown(block: BlockId): boolean {
-    return this.#byBlock[block] !== undefined;
+    return this.#index.has(block);
   }
 
   protected override forget(block: BlockId): void {
-    const entry = this.#byBlock[block];
-    if (entry === undefined) return;
-    this.#entries.delete(entry.key);
-    this.#byBlock[block] = undefined;
+    this.#index.forget(block);
   }
 
   /** The longest chain of entries, at most so many, that spells the sequence's tokens from the first. */
-  #walk(sequence: Sequence, most: number): { blocks: BlockId[]; last: Entry | string } {
+  #walk(sequence: Sequence, most: number): { blocks: BlockId[]; last: Parent } {
     const chain = this.#chainOf(sequence);
     const blocks: BlockId[] = [];
-    let last: Entry | string = saltOf(sequence);
+    let last: Parent = saltOf(sequence);
     while (blocks.length < most) {
-      const entry = this.#entries.get(this.#key(sequence, chain, blocks.length));
-      if (entry?.parent !== last || !matches(entry, sequence.tokens, blocks.length * this.pool.blockSize)) break;
+      const key = this.#key(sequence, chain, blocks.length);
+      const entry = this.#index.find(key, last, sequence.tokens, blocks.length * this.pool.blockSize);
+      if (entry === undefined) break;
       blocks.push(entry.block);
       last = entry;
     }
@@ -147,25 +130,12 @@ class PrefixCached extends PagedBlocks {
     const index = chain.published;
     const start = index * blockSize;
     const key = this.#key(sequence, chain, index);
-    const known = this.#entries.get(key);
-    if (known?.parent === chain.last && matches(known, sequence.tokens, start)) return known;
-    const block = sequence.blocks[index]!;
+    const known = this.#index.find(key, chain.last, sequence.tokens, start);
+    if (known !== undefined) return known;
     const tokens = sequence.tokens.slice(start, start + blockSize);
-    const entry: Entry = { key, block, tokens, parent: chain.last };
-    // A collision, or an entry whose parent is gone: the newer one is more likely to be asked for.
-    if (known !== undefined) this.forget(known.block);
-    this.forget(block);
-    this.#entries.set(key, entry);
-    this.#byBlock[block] = entry;
+    const entry = { key, block: sequence.blocks[index]!, tokens, parent: chain.last };
+    this.#index.add(entry);
     return entry;
-  }
-
-  /** With all its ancestors. */
-  #isFindable(entry: Entry | string): boolean {
-    for (let at = entry; typeof at !== 'string'; at = at.parent) {
-      if (this.#byBlock[at.block] !== at) return false;
-    }
-    return true;
   }
 
   #key(sequence: Sequence, { keys }: Chain, index: number): number {
@@ -197,9 +167,4 @@ const saltOf = ({ request }: Sequence): string => request.cacheSalt ?? '';
 function restart(chain: Chain, sequence: Sequence): void {
   chain.published = 0;
   chain.last = saltOf(sequence);
-}
-
-function matches({ tokens }: Entry, others: readonly TokenId[], start: number): boolean {
-  for (let i = 0; i < tokens.length; i++) if (tokens[i] !== others[start + i]) return false;
-  return true;
 }

@@ -1,5 +1,4 @@
-import type { Model, ModelConfig } from '../contracts/index.ts';
-import type { QuantizationConfig } from '../contracts/model.ts';
+import type { Model, ModelConfig, QuantizationConfig } from '../contracts/index.ts';
 import { expectedTensors } from '../model/weights.ts';
 import { unpack } from './packed-tensors.ts';
 import type { QuantizedMatrix } from './quantized-matrix.ts';

@@ -1,12 +1,10 @@
 import type { BlockCopy, ForwardBatch, KvPool, Logits, ModelConfig, ModelRunner } from '../contracts/index.ts';
-import { NAMES } from '../graph/graph-inputs.ts';
+import { BoundShapes } from './bound-shapes.ts';
 import { bucketWidth } from './bucket-width.ts';
 import { checkBatch } from './check-batch.ts';
-import { type ForwardInputs, forwardInputs, type InputShape, type Rectangle, tableBlocks } from './forward-inputs.ts';
-import { allocatePool, copyBlocks, graphPoolShape, type PoolPart } from './kv-memory.ts';
-import { LruCache } from './lru-cache.ts';
+import { type InputShape, type Rectangle, tableBlocks } from './forward-inputs.ts';
+import { allocatePool, copyBlocks, type PoolPart } from './kv-memory.ts';
 import { type Handle, type OrtCApi, ortCApi } from './ort-c-api.ts';
-import { Pace } from './pace.ts';
 import { PassQueue } from './pass-queue.ts';
 import type { ConfigRuntime } from './runtime.ts';
 import { type SlotRun, slotRuns } from './slot-runs.ts';
@@ -54,18 +52,6 @@ export function native(options: NativeOptions = {}): ConfigRuntime {
   };
 }
 
-/** Shapes whose bindings are kept: a few of decode, and the buckets of prompts at each slot. */
-const KEPT_SHAPES = 256;
-
-/** One shape's arrays, bound to the session's inputs and outputs. */
-interface BoundShape {
-  readonly inputs: ForwardInputs;
-  readonly logits: Logits;
-  readonly binding: Handle;
-  readonly tensors: readonly Handle[];
-  readonly pace: Pace;
-}
-
 class NativeRunner implements ModelRunner {
   readonly config: ModelConfig;
   readonly description: string;
@@ -74,13 +60,10 @@ class NativeRunner implements ModelRunner {
   private readonly pool: KvPool;
   private parts: readonly PoolPart[];
   private readonly passes = new PassQueue<Logits>();
-  private readonly shapes: LruCache<BoundShape>;
-  private readonly cacheTensors = new Map<string, readonly Handle[]>();
+  private readonly shapes: BoundShapes;
   /** Contiguous: tokens computed a slot. */
   private readonly lengths: number[];
   private readonly profiling: OpProfiling | undefined;
-  /** All shapes share it, since only the last pass's logits are valid. */
-  private logits = new Float32Array(0);
 
   constructor(
     api: OrtCApi,
@@ -98,7 +81,7 @@ class NativeRunner implements ModelRunner {
     this.parts = parts;
     this.profiling = profiling;
     this.lengths = Array(pool.layout === 'contiguous' ? pool.blocks : 0).fill(0);
-    this.shapes = new LruCache(KEPT_SHAPES, (shape) => this.release(shape));
+    this.shapes = new BoundShapes(api, session, config, pool, parts);
     this.description = `native onnxruntime ${api.version}, ${threads} thread${threads === 1 ? '' : 's'}`;
   }
 
@@ -119,9 +102,7 @@ class NativeRunner implements ModelRunner {
 
   dispose(): Promise<void> {
     return this.passes.close(() => {
-      this.shapes.clear();
-      for (const tensors of this.cacheTensors.values()) for (const tensor of tensors) this.api.releaseTensor(tensor);
-      this.cacheTensors.clear();
+      this.shapes.dispose();
       try {
         this.profiling?.onEnd(this.api.endProfiling(this.session));
       } finally {
@@ -160,11 +141,7 @@ class NativeRunner implements ModelRunner {
   }
 
   private run(shape: InputShape, firstSlot: number, batch: Rectangle): Logits | Promise<Logits> {
-    const { rows, width, wanted, blocks } = shape;
-    this.reserveLogits(wanted);
-    const bound = this.shapes.get(`${rows} ${width} ${wanted} ${blocks} ${firstSlot}`, () =>
-      this.bind(shape, firstSlot),
-    );
+    const bound = this.shapes.get(shape, firstSlot);
     bound.inputs.fill(batch);
     const { api, session } = this;
     this.profiling?.onRun();
@@ -178,61 +155,5 @@ class NativeRunner implements ModelRunner {
       bound.pace.ranElsewhere(performance.now() - start);
       return bound.logits;
     });
-  }
-
-  private bind(shape: InputShape, firstSlot: number): BoundShape {
-    const { api, config, pool } = this;
-    const inputs = forwardInputs(shape, config, pool, 'in-place');
-    const binding = api.createBinding(this.session);
-    const tensors: Handle[] = [];
-    const keep = (tensor: Handle) => {
-      tensors.push(tensor);
-      return tensor;
-    };
-    for (const { name, data, dtype, shape: dims } of inputs.tensors) {
-      api.bindInput(binding, name, keep(api.createTensor(data, dtype, dims)));
-    }
-    const cache = this.poolTensors(firstSlot, pool.layout === 'contiguous' ? shape.rows : pool.blocks);
-    this.parts.forEach(({ input, output }, part) => {
-      api.bindInput(binding, input, cache[part]!);
-      api.bindOutput(binding, output, cache[part]!);
-    });
-    const logits = {
-      rows: shape.wanted,
-      vocab: config.vocab,
-      data: this.logits.subarray(0, shape.wanted * config.vocab),
-    };
-    const logitsTensor = keep(api.createTensor(logits.data, 'float32', [logits.rows, logits.vocab]));
-    api.bindOutput(binding, NAMES.logits, logitsTensor);
-    return { inputs, logits, binding, tensors, pace: new Pace() };
-  }
-
-  /** So many blocks of each part of the pool, from that one on; shapes that span the same ones share them. */
-  private poolTensors(firstBlock: number, blocks: number): readonly Handle[] {
-    const { api, config, pool } = this;
-    const key = `${firstBlock} ${blocks}`;
-    let tensors = this.cacheTensors.get(key);
-    if (tensors === undefined) {
-      const blockLength = config.kvHeads * pool.blockSize * config.headDim;
-      tensors = this.parts.map(({ data }) => {
-        const memory = data.subarray(firstBlock * blockLength, (firstBlock + blocks) * blockLength);
-        return api.createTensor(memory, 'float32', graphPoolShape(pool, config, blocks));
-      });
-      this.cacheTensors.set(key, tensors);
-    }
-    return tensors;
-  }
-
-  /** Bindings point into the old memory, so they go with it; doubling makes that rare. */
-  private reserveLogits(wanted: number): void {
-    const needed = wanted * this.config.vocab;
-    if (needed <= this.logits.length) return;
-    this.shapes.clear();
-    this.logits = new Float32Array(Math.max(needed, 2 * this.logits.length));
-  }
-
-  private release({ binding, tensors }: BoundShape): void {
-    this.api.releaseBinding(binding);
-    for (const tensor of tensors) this.api.releaseTensor(tensor);
   }
 }

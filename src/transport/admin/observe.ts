@@ -20,7 +20,8 @@ import { type EngineSource, readyEngine } from '../engine-source.ts';
 import { HttpError } from '../errors.ts';
 import { sendEvents } from '../openai/sse.ts';
 import { adminOnly } from './admin-only.ts';
-import { type ObserveMessage, toEngineMessage, toFrameMessages } from './observe-messages.ts';
+import { toEngineMessage, toFrameMessages } from './frame-messages.ts';
+import type { ObserveMessage } from './observe-messages.ts';
 
 /** Between two frames, and between two looks at which engine serves. */
 const FRAME_MS = 100;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { expectWellBehaved, testScheduler } from '../../../test/support/marbles.ts';
 import type { EngineFrame, EngineStats, KvSnapshot, SequenceTrace } from '../../core/contracts/index.ts';
-import { type FrameMessage, toFrameMessages } from './observe-messages.ts';
+import { toFrameMessages } from './frame-messages.ts';
+import type { FrameMessage } from './observe-messages.ts';
 
 const sequence = (id: string): SequenceTrace => ({
   id,
