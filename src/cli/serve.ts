@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import { fromEvent, merge } from 'rxjs';
 import type { Engine, EngineOptions, Model } from '../core/contracts/index.ts';
-import { RxllmError } from '../core/errors.ts';
 import { loadConfigAndWeights, loadModel } from '../core/model/load-model.ts';
 import { createTurns } from '../core/runtime/turns.ts';
 import { createEngine, findEngine, findStages } from '../engines/index.ts';
 import { resolveOptions } from '../engines/options.ts';
 import { SERVER_LIMITS, type ServerOptions, WEBSOCKET_LIMITS } from '../transport/index.ts';
+import { checkLimitsTakeEffect } from './engine-limits.ts';
 import { createLogger, LOG_LEVELS, type LogLevel } from './logger.ts';
 import {
   changedSlots,
@@ -80,7 +80,7 @@ export function addServe(program: Command): void {
     .option('--max-model-len <tokens>', 'prompt and output together', integer(1))
     .option('--kv-cache-memory <MiB>', 'memory for keys and values; default: what fits and can be used', integer(1))
     .option('--max-num-seqs <sequences>', 'how many run at once, where the engine batches', integer(1))
-    .option('--max-num-batched-tokens <tokens>', 'tokens of one step, prompt chunks and decoding rows', integer(1))
+    .option('--max-num-batched-tokens <tokens>', 'tokens of one step, where prompts run in chunks', integer(1))
     .option('--block-size <tokens>', 'tokens a block of the KV cache, where it has blocks', integer(1))
     .addOption(draftModelOption())
     .option('--max-queue <requests>', 'requests that may wait; one more gets 429', integer(1))
@@ -139,12 +139,11 @@ async function checkLimits(options: ServeOptions): Promise<void> {
   // A cache and its limits follow the config alone.
   const model = (await loadConfigAndWeights(options.model)) as Model;
   changedSlots(recipe, options, model);
-  const limits = resolveOptions(model, engineOptions(options));
-  const layout = recipe.kind === 'staged' ? recipe.kv(model, limits).pool.layout : 'none';
-  if (options.blockSize === undefined || layout === 'paged') return;
-  throw new RxllmError('RXLLM_OPTION_INVALID', `blockSize: the cache of ${recipe.name} has no blocks; leave it out.`, {
-    param: 'blockSize',
-  });
+  const given = engineOptions(options);
+  checkLimitsTakeEffect(recipe, given);
+  const limits = resolveOptions(model, given);
+  // Whether the memory holds them.
+  if (recipe.kind === 'staged') recipe.kv(model, limits);
 }
 
 function serverOptions(options: ServeOptions): Omit<ServerOptions, 'admin'> {
