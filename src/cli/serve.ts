@@ -129,6 +129,7 @@ async function serve(options: ServeOptions): Promise<void> {
     stop$: merge(fromEvent(process, 'SIGINT'), fromEvent(process, 'SIGTERM')),
     print: (line) => process.stdout.write(`${line}\n`),
     warn,
+    exit: (code) => process.exit(code),
   });
 }
 
