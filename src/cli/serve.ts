@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { fromEvent, merge } from 'rxjs';
 import type { Engine, EngineOptions, Model } from '../core/contracts/index.ts';
 import { loadConfigAndWeights, loadModel } from '../core/model/load-model.ts';
 import { createTurns } from '../core/runtime/turns.ts';
@@ -30,6 +29,7 @@ import {
 } from './options.ts';
 import { checkRecordable, recordedEngine } from './recorded-engine.ts';
 import { runServer } from './run-server.ts';
+import { stopSignals } from './stop-signals.ts';
 
 type Limits = Pick<EngineOptions, 'maxModelLen' | 'maxQueue' | 'maxNumSeqs' | 'maxNumBatchedTokens'>;
 
@@ -110,6 +110,7 @@ export function addServe(program: Command): void {
     .action(serve);
 }
 
+const exit = (code: number) => process.exit(code);
 const warn = (message: string) => void process.stderr.write(`warning: ${message}\n`);
 
 async function serve(options: ServeOptions): Promise<void> {
@@ -126,10 +127,10 @@ async function serve(options: ServeOptions): Promise<void> {
     port,
     server: serverOptions(options),
     graceMs: grace * 1000,
-    stop$: merge(fromEvent(process, 'SIGINT'), fromEvent(process, 'SIGTERM')),
+    stop$: stopSignals(exit),
     print: (line) => process.stdout.write(`${line}\n`),
     warn,
-    exit: (code) => process.exit(code),
+    exit,
   });
 }
 
