@@ -60,6 +60,10 @@ describe('a wrong option exits 2 with the option, the value and what is allowed'
     [[...generate, '--colour'], "unknown option '--colour'"],
     [['generate', '--promt', 'hi'], "unknown option '--promt'"],
     [['fly'], "unknown command 'fly'"],
+    [
+      ['serve', './models/small'],
+      "'./models/small' is invalid for argument 'model'. Give the folder of a model with --model.",
+    ],
   ])('%j', async (args, message) => {
     const { code, stderr } = await refused(...args);
     expect(code).toBe(2);

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Engine, EngineOptions, Model } from '../core/contracts/index.ts';
 import { loadConfigAndWeights, loadModel } from '../core/model/load-model.ts';
 import { createTurns } from '../core/runtime/turns.ts';
@@ -58,6 +58,8 @@ export function addServe(program: Command): void {
   program
     .command('serve')
     .description('serve a model over an OpenAI-compatible HTTP API')
+    .usage('[options]')
+    .argument('[model]', '', modelAsArgument)
     .option('--engine <name>', 'one of `rxllm engines`', engineName, DEFAULT_ENGINE)
     .addOption(modelOption())
     .option('--port <number>', '0 takes a free one', integer(0, 65_535), 8000)
@@ -107,7 +109,12 @@ export function addServe(program: Command): void {
       'write arrivals and plans, for `rxllm replay`; an engine swapped in writes to <file>.2, …',
       notEmpty,
     )
-    .action(serve);
+    .action((_model: undefined, options: ServeOptions) => serve(options));
+}
+
+/** As vLLM has it. */
+function modelAsArgument(): never {
+  throw new InvalidArgumentError('Give the folder of a model with --model.');
 }
 
 const exit = (code: number) => process.exit(code);
