@@ -85,6 +85,30 @@ it('serves, and exits 0 by itself on SIGTERM after the running request', async (
   expect(await exited).toBe(0);
 });
 
+it('swaps to engines that have no use for the limits of the first', async () => {
+  const limits = [
+    '--max-num-seqs',
+    '2',
+    '--max-num-batched-tokens',
+    '64',
+    '--block-size',
+    '8',
+    '--kv-cache-memory',
+    '64',
+  ];
+  const { child, exited } = rxllm('serve', '--port', '0', '--engine', 'prefix-caching', ...limits);
+  const address = /http:\S+:\d+/.exec(await printedUntil(child, 'Try it:'))![0];
+  const send = (method: string, path: string, body: object) =>
+    fetch(address + path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  for (const engine of ['static-batching', 'kv-cache', 'baseline']) {
+    expect([engine, (await send('PUT', '/admin/engine', { engine })).status]).toEqual([engine, 200]);
+    const reply = await send('POST', '/v1/completions', { prompt: 'Once', max_tokens: 2, ignore_eos: true });
+    expect(await reply.json()).toMatchObject({ usage: { completion_tokens: 2 } });
+  }
+  child.kill('SIGTERM');
+  expect(await exited).toBe(0);
+});
+
 it('ends what is left after the grace period with its last words, and exits 0 by itself', async () => {
   const { child, exited } = rxllm('serve', '--port', '0', '--grace', '0.1');
   const address = /http:\S+:\d+/.exec(await printedUntil(child, 'Try it:'))![0];

@@ -60,6 +60,10 @@ describe('a wrong option exits 2 with the option, the value and what is allowed'
     [[...generate, '--colour'], "unknown option '--colour'"],
     [['generate', '--promt', 'hi'], "unknown option '--promt'"],
     [['fly'], "unknown command 'fly'"],
+    [
+      ['serve', './models/small'],
+      "'./models/small' is invalid for argument 'model'. Give the folder of a model with --model.",
+    ],
   ])('%j', async (args, message) => {
     const { code, stderr } = await refused(...args);
     expect(code).toBe(2);
@@ -90,7 +94,23 @@ describe('what a model or an engine does not allow is told before the server lis
       '--kv-cache-memory 1 is too small: one sequence of --max-model-len 2048 tokens needs 16 MiB. ' +
         'Raise --kv-cache-memory or lower --max-model-len.',
     ],
-    [['--block-size', '8'], '--block-size: the cache of kv-cache has no blocks; leave it out.'],
+    [
+      ['--block-size', '8'],
+      '--block-size: the cache of kv-cache has no blocks; leave it out, or take --engine paged-attention, ' +
+        'prefix-caching, speculative.',
+    ],
+    [
+      ['--max-num-seqs', '1000'],
+      '--max-num-seqs: kv-cache runs one sequence at a time; leave it out, or take --engine static-batching, ',
+    ],
+    [
+      ['--engine', 'static-batching', '--max-num-batched-tokens', '64'],
+      '--max-num-batched-tokens: static-batching runs each prompt whole; leave it out, or take --engine kv-cache, ',
+    ],
+    [
+      ['--engine', 'transformer', '--kv-cache-memory', '1'],
+      '--kv-cache-memory: transformer keeps no keys and values; leave it out, or take --engine kv-cache, ',
+    ],
     [['--engine', 'paged-attention', '--block-size', '4000'], '--block-size: 4000 is not a whole number from 1 to'],
     [['--draft-model', EMBEDDED_MODEL], '--draft-model: kv-cache drafts nothing; leave it out, or take'],
     [['--engine', 'int4', '--quantize', 'int8'], '--quantize: it would replace the graph that makes the engine int4;'],

@@ -26,7 +26,13 @@ it('writes a line for each thing that happened', async () => {
   await engine.generate('abc', 2);
   await engine.close();
   await engine.close();
-  expect(readRecording(file).map(({ type }) => type)).toEqual(['engine', 'arrive', 'step', 'step']);
+  const types = ['engine', 'arrive', 'step', 'step'];
+  expect(readRecording(file).map(({ type }) => type)).toEqual(types);
+  // A server that does not come to serve leaves it alone, and one that does begins anew.
+  checkRecordable(file);
+  expect(readRecording(file).map(({ type }) => type)).toEqual(types);
+  await (await start(file)).close();
+  expect(readRecording(file).map(({ type }) => type)).toEqual(['engine']);
 });
 
 it('says what is wrong with a file that it cannot write', async () => {

@@ -10,10 +10,13 @@ import { record } from '../operators/record.ts';
 import type { ModelOptions } from './model-options.ts';
 import { CliError } from './report-error.ts';
 
-/** Empties the file and writes an empty line, which says nothing in a recording. @throws CliError when it cannot */
+/**
+ * Writes an empty line, which says nothing in a recording, behind what stands in the file: it may be the recording of a
+ * server that still runs, and whose port this one finds taken. @throws CliError when it cannot
+ */
 export function checkRecordable(file: string): void {
   try {
-    const open = openSync(file, 'w');
+    const open = openSync(file, 'a');
     try {
       writeSync(open, '\n');
     } finally {

@@ -1,23 +1,24 @@
 import { type AddressInfo, createServer } from 'node:net';
-import { filter, firstValueFrom, Subject } from 'rxjs';
+import { concatMap, filter, firstValueFrom, NEVER, Subject, tap } from 'rxjs';
 import { expect, it, vi } from 'vitest';
 import { fakeEngine, say } from '../../test/support/fake-engine.ts';
 import { scriptedEngine } from '../../test/support/scripted-engine.ts';
 import { TestSocket } from '../../test/support/socket.ts';
 import { eventually, PATIENCE_MS } from '../../test/support/waiting.ts';
-import type { Engine } from '../core/contracts/index.ts';
+import type { Computed, Engine, Slot } from '../core/contracts/index.ts';
 import { RxllmError } from '../core/errors.ts';
 import { CliError } from './report-error.ts';
 import { runServer } from './run-server.ts';
 
 function start(
   load: () => Promise<Engine>,
-  options: { graceMs?: number; port?: number; host?: string; apiKeys?: string[] } = {},
+  options: { graceMs?: number; closeMs?: number; port?: number; host?: string; apiKeys?: string[] } = {},
 ) {
   const stop$ = new Subject<void>();
   const lines: string[] = [];
   const warnings: string[] = [];
-  const { graceMs = 60_000, port = 0, host = '127.0.0.1', apiKeys = [] } = options;
+  const exits: number[] = [];
+  const { graceMs = 60_000, closeMs = PATIENCE_MS, port = 0, host = '127.0.0.1', apiKeys = [] } = options;
   const print = (line: string) => lines.push(line);
   const warn = (message: string) => warnings.push(message);
   const ended = runServer({
@@ -30,9 +31,11 @@ function start(
     stop$,
     print,
     warn,
+    exit: (code) => exits.push(code),
+    closeMs,
   });
   const address = () => vi.waitUntil(() => /http:\S+:\d+/.exec(lines.join('\n'))?.[0], PATIENCE_MS);
-  return { stop: () => stop$.next(), lines, warnings, ended, address };
+  return { stop: () => stop$.next(), lines, warnings, exits, ended, address };
 }
 
 const ask = (address: string) =>
@@ -112,6 +115,35 @@ it('ends what is left after the grace period with a proper last message', async 
   expect(await socket.end('a')).toMatchObject({ type: 'finished', finish_reason: 'abort' });
   expect(await socket.closed).toBe(1001);
   await ended;
+});
+
+it('ends the process where a stage of its own never ends its step', async () => {
+  const reached$ = new Subject<void>();
+  const decode: Slot<Computed, Computed> = () => (step$) =>
+    step$.pipe(
+      tap(() => reached$.next()),
+      concatMap(() => NEVER),
+    );
+  const { engine } = await scriptedEngine({}, {}, { decode });
+  const { stop, ended, address, warnings, exits } = start(async () => engine, { graceMs: 0, closeMs: 50 });
+  const url = await address();
+  await eventually(async () => expect((await fetch(`${url}/health`)).status).toBe(200));
+  const reached = firstValueFrom(reached$);
+  const cut = expect(ask(url)).rejects.toThrow();
+  await reached;
+  stop();
+  await cut;
+  await ended;
+  expect(warnings).toEqual([expect.stringMatching(/^a step of the engine has not ended within 0.05 s/)]);
+  expect(exits).toEqual([1]);
+});
+
+it('ends the process where the model is still loading long after the stop', async () => {
+  const { stop, ended, address, exits } = start(() => new Promise(() => {}), { closeMs: 50 });
+  await address();
+  stop();
+  await ended;
+  await eventually(() => expect(exits).toEqual([0]));
 });
 
 it('stops at once while the model is loading, and lets go of it when it comes', async () => {

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { firstValueFrom, type Observable } from 'rxjs';
+import { firstValueFrom, from, map, type Observable, race, timer } from 'rxjs';
 import type { Engine, KvPool } from '../core/contracts/index.ts';
 import { engines as allEngines, createEngineHost } from '../engines/index.ts';
 import { buildServer, isLoopback, type ServerOptions } from '../transport/index.ts';
@@ -7,6 +7,9 @@ import { CliError } from './report-error.ts';
 
 /** What requests that an engine's end has cut short still get to be written to their sockets. */
 const LAST_WORDS_MS = 1000;
+
+/** What a running step gets to end, and a model that still loads: neither can be stopped half-way. */
+const CLOSE_MS = 10_000;
 
 export interface ServerRun {
   /** Makes an engine from its name. */
@@ -21,16 +24,21 @@ export interface ServerRun {
   readonly stop$: Observable<unknown>;
   readonly print: (line: string) => void;
   readonly warn: (message: string) => void;
+  /** Ends the process with this code, whatever still runs in it. */
+  readonly exit: (code: number) => void;
+  /** Milliseconds in which the engine must close; default 10 s. */
+  readonly closeMs?: number;
 }
 
 /**
  * Listens, loads, serves, and resolves when it has shut down: new requests are refused, those under way get the grace
- * period, then the engine is closed, which ends what is left with `abort`. The port opens first, so that `/health` can
- * tell that the model is loading; a stop meanwhile takes effect at once.
+ * period, then the engine is closed, which ends what is left with `abort`; with one that does not close in time, say because
+ * of a step that never ends, the process ends by `exit`. The port opens first, so that `/health` can tell that the model is
+ * loading; a stop meanwhile takes effect at once.
  * @throws CliError when it cannot listen; RxllmError when the model cannot be loaded
  */
 export async function runServer(run: ServerRun): Promise<void> {
-  const { start, engine: first, host, port, server = {}, graceMs, stop$, print, warn } = run;
+  const { start, engine: first, host, port, server = {}, graceMs, stop$, print, warn, exit, closeMs = CLOSE_MS } = run;
   const hasApiKey = (server.apiKeys ?? []).length > 0;
   const engines = createEngineHost(start);
   const names = allEngines.map(({ recipe }) => recipe.name);
@@ -39,7 +47,9 @@ export async function runServer(run: ServerRun): Promise<void> {
     print(`Now serving with ${engine.name}.`);
     return engine;
   };
+  const closeEngines = () => isWithin(closeMs, engines.close());
   const app = buildServer(engines, { ...server, admin: { names, swap } });
+  let isClosed = false;
   try {
     const address = await listen(app, host, port);
     if (!hasApiKey && !isLoopback(host)) {
@@ -50,18 +60,24 @@ export async function runServer(run: ServerRun): Promise<void> {
     print(`Listening at ${address}, loading the model …`);
     const loading = engines.swap(first);
     const engine = await Promise.race([loading, stopped.then(() => undefined)]);
-    // Loading cannot be stopped half-way: nothing waits for it but the process itself.
-    if (engine === undefined) return void engines.close();
+    // Nothing waits for what still loads but the process itself, and that not for ever.
+    if (engine === undefined) return void closeEngines().then((closed) => closed || exit(0));
     print(welcome(engine, address, hasApiKey));
     await stopped;
     print('Shutting down: waiting for running requests …');
     await app.drain(graceMs);
-    await engines.close();
+    isClosed = await closeEngines();
     await app.drain(LAST_WORDS_MS);
   } finally {
     await app.close();
   }
+  if (isClosed) return;
+  warn(`a step of the engine has not ended within ${closeMs / 1000} s of its close; the process ends without it.`);
+  exit(1);
 }
+
+const isWithin = (ms: number, done: Promise<void>): Promise<boolean> =>
+  firstValueFrom(race(from(done).pipe(map(() => true)), timer(ms).pipe(map(() => false))));
 
 async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
   try {

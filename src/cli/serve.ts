@@ -1,12 +1,11 @@
-import { type Command, Option } from 'commander';
-import { fromEvent, merge } from 'rxjs';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Engine, EngineOptions, Model } from '../core/contracts/index.ts';
-import { RxllmError } from '../core/errors.ts';
 import { loadConfigAndWeights, loadModel } from '../core/model/load-model.ts';
 import { createTurns } from '../core/runtime/turns.ts';
 import { createEngine, findEngine, findStages } from '../engines/index.ts';
 import { resolveOptions } from '../engines/options.ts';
 import { SERVER_LIMITS, type ServerOptions, WEBSOCKET_LIMITS } from '../transport/index.ts';
+import { checkLimitsTakeEffect } from './engine-limits.ts';
 import { createLogger, LOG_LEVELS, type LogLevel } from './logger.ts';
 import {
   changedSlots,
@@ -30,6 +29,7 @@ import {
 } from './options.ts';
 import { checkRecordable, recordedEngine } from './recorded-engine.ts';
 import { runServer } from './run-server.ts';
+import { stopSignals } from './stop-signals.ts';
 
 type Limits = Pick<EngineOptions, 'maxModelLen' | 'maxQueue' | 'maxNumSeqs' | 'maxNumBatchedTokens'>;
 
@@ -58,6 +58,8 @@ export function addServe(program: Command): void {
   program
     .command('serve')
     .description('serve a model over an OpenAI-compatible HTTP API')
+    .usage('[options]')
+    .argument('[model]', '', modelAsArgument)
     .option('--engine <name>', 'one of `rxllm engines`', engineName, DEFAULT_ENGINE)
     .addOption(modelOption())
     .option('--port <number>', '0 takes a free one', integer(0, 65_535), 8000)
@@ -80,7 +82,7 @@ export function addServe(program: Command): void {
     .option('--max-model-len <tokens>', 'prompt and output together', integer(1))
     .option('--kv-cache-memory <MiB>', 'memory for keys and values; default: what fits and can be used', integer(1))
     .option('--max-num-seqs <sequences>', 'how many run at once, where the engine batches', integer(1))
-    .option('--max-num-batched-tokens <tokens>', 'tokens of one step, prompt chunks and decoding rows', integer(1))
+    .option('--max-num-batched-tokens <tokens>', 'tokens of one step, where prompts run in chunks', integer(1))
     .option('--block-size <tokens>', 'tokens a block of the KV cache, where it has blocks', integer(1))
     .addOption(draftModelOption())
     .option('--max-queue <requests>', 'requests that may wait; one more gets 429', integer(1))
@@ -107,9 +109,15 @@ export function addServe(program: Command): void {
       'write arrivals and plans, for `rxllm replay`; an engine swapped in writes to <file>.2, …',
       notEmpty,
     )
-    .action(serve);
+    .action((_model: undefined, options: ServeOptions) => serve(options));
 }
 
+/** As vLLM has it. */
+function modelAsArgument(): never {
+  throw new InvalidArgumentError('Give the folder of a model with --model.');
+}
+
+const exit = (code: number) => process.exit(code);
 const warn = (message: string) => void process.stderr.write(`warning: ${message}\n`);
 
 async function serve(options: ServeOptions): Promise<void> {
@@ -126,9 +134,10 @@ async function serve(options: ServeOptions): Promise<void> {
     port,
     server: serverOptions(options),
     graceMs: grace * 1000,
-    stop$: merge(fromEvent(process, 'SIGINT'), fromEvent(process, 'SIGTERM')),
+    stop$: stopSignals(exit),
     print: (line) => process.stdout.write(`${line}\n`),
     warn,
+    exit,
   });
 }
 
@@ -139,12 +148,11 @@ async function checkLimits(options: ServeOptions): Promise<void> {
   // A cache and its limits follow the config alone.
   const model = (await loadConfigAndWeights(options.model)) as Model;
   changedSlots(recipe, options, model);
-  const limits = resolveOptions(model, engineOptions(options));
-  const layout = recipe.kind === 'staged' ? recipe.kv(model, limits).pool.layout : 'none';
-  if (options.blockSize === undefined || layout === 'paged') return;
-  throw new RxllmError('RXLLM_OPTION_INVALID', `blockSize: the cache of ${recipe.name} has no blocks; leave it out.`, {
-    param: 'blockSize',
-  });
+  const given = engineOptions(options);
+  checkLimitsTakeEffect(recipe, given);
+  const limits = resolveOptions(model, given);
+  // Whether the memory holds them.
+  if (recipe.kind === 'staged') recipe.kv(model, limits);
 }
 
 function serverOptions(options: ServeOptions): Omit<ServerOptions, 'admin'> {

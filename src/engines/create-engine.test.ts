@@ -7,6 +7,7 @@ import type { EngineStats } from '../core/contracts/index.ts';
 import { oneAtATime } from '../core/scheduling/one-at-a-time.ts';
 import { schedule } from '../operators/schedule.ts';
 import { createEngine } from './create-engine.ts';
+import { resolveOptions } from './options.ts';
 
 describe('an engine', () => {
   it('answers a request token by token, a step each', async () => {
@@ -116,6 +117,11 @@ describe('an engine', () => {
       code: 'RXLLM_OPTION_INVALID',
       param: 'maxNumBatchedTokens',
     });
+  });
+
+  it('has a budget in which every sequence can decode where none is given', () => {
+    expect(resolveOptions(toyModel, { maxNumSeqs: 4 }).maxNumBatchedTokens).toBe(512);
+    expect(resolveOptions(toyModel, { maxNumSeqs: 1000 }).maxNumBatchedTokens).toBe(1000);
   });
 
   it.each(['schedule', 'decode'] as const)('leaves no runner behind where its %s slot cannot be made', async (slot) => {

@@ -24,7 +24,8 @@ export function resolveOptions(model: Model, given: Partial<EngineOptions>): Eng
     maxModelLen: model.config.maxPositions,
     blockSize: 16,
     maxNumSeqs: 8,
-    maxNumBatchedTokens: 512,
+    // Room for a token of each sequence.
+    maxNumBatchedTokens: Math.max(512, given.maxNumSeqs ?? 0),
     maxPauseMs: 10_000,
     clock: performanceClock,
     random: Math.random,

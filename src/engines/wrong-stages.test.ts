@@ -1,6 +1,20 @@
-import { concatMap, EMPTY, ignoreElements, map, mergeMap, of, range, repeat } from 'rxjs';
+import {
+  asapScheduler,
+  concatMap,
+  delayWhen,
+  EMPTY,
+  ignoreElements,
+  map,
+  mergeMap,
+  observeOn,
+  of,
+  range,
+  repeat,
+  Subject,
+} from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { scriptedEngine, scriptedRecipe } from '../../test/support/scripted-engine.ts';
+import { turns as eventLoopTurns, until } from '../../test/support/waiting.ts';
 import type { Computed, Sequence, Slot, StagedRecipe, StepStage, Tick } from '../core/contracts/index.ts';
 import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
 import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
@@ -95,5 +109,32 @@ describe('a stage that does not do what the types ask for', () => {
     );
     expect(await engine.generate('x', 2)).toMatchObject({ text: 'yz' });
     await engine.close();
+  });
+
+  it('holds up its engine’s close, idly, until it emits', async () => {
+    const go$ = new Subject<void>();
+    let turns = 0;
+    const betweenSteps = () => {
+      turns += 1;
+      return of(undefined).pipe(observeOn(asapScheduler));
+    };
+    const stuck: Slot<Computed, Computed> = (context) => (step$) =>
+      step$.pipe(
+        decodeStep()(context),
+        delayWhen(() => go$),
+      );
+    const { engine } = await scriptedEngine({}, { betweenSteps }, { decode: stuck });
+    const result = engine.generate('abc', 5);
+    await until(() => go$.observed);
+    let isClosed = false;
+    const closed = engine.close().then(() => {
+      isClosed = true;
+    });
+    const before = turns;
+    await eventLoopTurns();
+    expect({ isClosed, turns }).toEqual({ isClosed: false, turns: before });
+    go$.next();
+    expect(await result).toMatchObject({ finishReason: 'abort' });
+    await closed;
   });
 });

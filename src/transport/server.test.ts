@@ -37,11 +37,38 @@ describe('health and models', () => {
   });
 });
 
+it.each(['/', '/health', '/metrics', '/openapi.json', '/v1/models', '/v1/models/fake-model', '/v1/stream'])(
+  '%s is the same with a slash behind it',
+  async (path) => {
+    const app = server(ready());
+    const [plain, slashed, queried] = await Promise.all(
+      [path, `${path}/`, `${path}/?a=1`].map((url) => app.inject(url)),
+    );
+    expect(slashed).toMatchObject({
+      statusCode: path === '/v1/stream' ? 426 : 200,
+      statusMessage: plain!.statusMessage,
+    });
+    expect(slashed!.headers['content-type']).toBe(plain!.headers['content-type']);
+    expect(queried!.statusCode).toBe(plain!.statusCode);
+  },
+);
+
+it('a path with a slash behind it is as public as without', async () => {
+  const app = server(ready(), { apiKeys: ['secret'] });
+  const status = async (url: string) => (await app.inject(url)).statusCode;
+  expect(await Promise.all(['/health/', '//', '/v1/models/', '/v1/stream/', '/nothing/'].map(status))).toEqual([
+    200, 200, 401, 401, 401,
+  ]);
+});
+
 describe('errors of the HTTP layer', () => {
   const json = { 'content-type': 'application/json' };
   it.each([
     ['an unknown path', { url: '/nothing' }, 404, 'not_found'],
     ['a wrong method', { url: '/v1/chat/completions' }, 405, 'method_not_allowed'],
+    ['a wrong method with a slash', { url: '/v1/chat/completions/' }, 405, 'method_not_allowed'],
+    ['an unknown path with a slash', { url: '/nothing/' }, 404, 'not_found'],
+    ['two slashes', { url: '/health//' }, 404, 'not_found'],
     ['a wrong method for a pattern', { method: 'DELETE', url: '/v1/models/x?y=1' }, 405, 'method_not_allowed'],
     ['half a JSON', { ...chat, payload: '{"messages":', headers: json }, 400, 'FST_ERR_CTP_INVALID_JSON_BODY'],
     ['an empty body', { ...chat, payload: '', headers: json }, 400, 'FST_ERR_CTP_EMPTY_JSON_BODY'],

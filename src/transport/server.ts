@@ -77,6 +77,8 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false } },
     genReqId: ({ headers }) => clientRequestId(headers['x-request-id']) ?? randomUUID(),
     frameworkErrors: sendOnBadUrl,
+    // As clients of vLLM have it, which sends them on to the path without.
+    routerOptions: { ignoreTrailingSlash: true },
     // Draining has its own 503, in OpenAI's shape; what is left when the server closes is cut off.
     return503OnClosing: false,
     forceCloseConnections: true,

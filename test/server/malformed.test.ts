@@ -149,6 +149,7 @@ describe('an HTTP body', () => {
 });
 
 describe('a WebSocket message', () => {
+  const NAME = expect.stringContaining('A property named "__proto__"');
   let count = 0;
 
   async function expectError(message: object | string | Buffer, expected: object): Promise<void> {
@@ -228,6 +229,10 @@ describe('a WebSocket message', () => {
       { id: 'bad', param: 'reason' },
     ],
     ['', {}],
+    ['{"type":"generate","id":"bad","prompt":"a","__proto__":{"max_tokens":1}}', { id: 'bad', message: NAME }],
+    ['{"type":"generate","id":"bad","prompt":"a","logit_bias":{"\\u005f_proto__":1}}', { id: 'bad', message: NAME }],
+    ['{"type":"cancel","id":"bad","constructor":{"prototype":1}}', { id: 'bad', message: NAME }],
+    ['{"__proto__":{"type":"cancel","id":"bad"}}', { message: NAME }],
     ['{"type":', {}],
     ['generate', {}],
     ['null', {}],

@@ -95,6 +95,7 @@ await runServer({
     process.send?.({ address });
   },
   warn: console.error,
+  exit: process.exit,
 });
 // What ONNX Runtime still has of ours.
 process.send?.({ left: ortCApi().live });

@@ -56,7 +56,10 @@ export interface Engine {
    * subscribed. An engine that is one box shows nothing.
    */
   watch(everyMs: number): Observable<EngineFrame>;
-  /** Refuses new requests, ends those under way with `abort`, waits for the running step, frees everything. */
+  /**
+   * Refuses new requests, ends those under way with `abort`, waits for the running step, frees everything. It waits as long
+   * as the step takes, whoever wrote its stages: with one that never emits it never resolves, and costs no CPU meanwhile.
+   */
   close(): Promise<void>;
 }
 

@@ -9,11 +9,18 @@ import { toStats } from './stats.ts';
 /** A staged recipe: one loop turns its stages for all requests. */
 export function runStages(recipe: StagedRecipe, context: EngineContext): RunningEngine {
   const settled$ = new Subject<Settled>();
-  const loop = createLoop(recipe, context, (error, plans) => requests.fail(error, plans));
+  /** A step has ended, well or with an error, and who left with it is out. */
+  const ended$ = new Subject<void>();
+  const loop = createLoop(recipe, context, (error, plans) => {
+    const changed = requests.fail(error, plans);
+    ended$.next();
+    return changed;
+  });
   const requests = createRequests(recipe, context, loop.wake);
   const turning = loop.step$.subscribe((step) => {
     requests.deliver(step);
     settled$.next(step);
+    ended$.next();
   });
   return {
     stream: requests.stream,
@@ -21,7 +28,7 @@ export function runStages(recipe: StagedRecipe, context: EngineContext): Running
     watch: (everyMs) => settled$.pipe(toFrames(context, everyMs)),
     stop: async () => {
       requests.close();
-      while (context.running.length > 0) await firstValueFrom(context.options.betweenSteps());
+      while (context.running.length > 0) await firstValueFrom(ended$);
       turning.unsubscribe();
       settled$.complete();
     },

@@ -89,6 +89,21 @@ describe('a connection', () => {
     expect(plain.status).toBe(401);
   });
 
+  it('takes the path with a slash behind it', async () => {
+    const { address } = await serveSockets(() => say(['ok']));
+    const socket = new WebSocket(`${address.replace('http', 'ws')}/v1/stream/`);
+    afterwards(() => socket.terminate());
+    const types = new Promise<string[]>((resolve, reject) => {
+      const seen: string[] = [];
+      socket.once('open', () => socket.send(JSON.stringify(generate('a')))).once('error', reject);
+      socket.on('message', (data) => {
+        seen.push(JSON.parse(String(data)).type);
+        if (seen.at(-1) === 'finished') resolve(seen);
+      });
+    });
+    expect(await types).toEqual(['queued', 'token', 'finished']);
+  });
+
   it('is refused with an HTTP error elsewhere, and plain HTTP is refused here', async () => {
     const { address } = await serveSockets(() => say(['ok']));
     const unknown = new WebSocket(`${address.replace('http', 'ws')}/v1/other`);

@@ -1,30 +1,18 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fastifyWebsocket from '@fastify/websocket';
-import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { filter, fromEvent, takeUntil } from 'rxjs';
-import type { WebSocket } from 'ws';
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import { chooseProtocol } from '../access/authentication.ts';
 import { sameOriginOnly } from '../admin/same-origin.ts';
 import { answerHandshakeError } from '../client-error.ts';
 import type { EngineSource } from '../engine-source.ts';
-import { HttpError, logFault, toErrorReply } from '../errors.ts';
-import { boundedSender, type SendLimits } from './bounded-sender.ts';
-import { checkMessage, parseFrame } from './client-message.ts';
-import { keepHeartbeat } from './heartbeat.ts';
+import { HttpError } from '../errors.ts';
+import { refuseUnsafeNames } from '../json-body.ts';
 import { asksForWebSocket, behindReplies, readPlainly } from './plain-upgrade.ts';
 import { refuseUpgrades } from './refused-upgrades.ts';
-import { errorMessage } from './server-message.ts';
-import { socketStreams } from './socket-streams.ts';
+import { GOING_AWAY, serveSocket, type WebSocketLimits } from './serve-socket.ts';
 
-export interface WebSocketLimits extends SendLimits {
-  /** Bytes of one message; a longer one gets an `error`. */
-  readonly maxMessage: number;
-  /** Streams under way on one socket. */
-  readonly maxStreams: number;
-  /** Milliseconds between pings. */
-  readonly heartbeatMs: number;
-}
+export type { WebSocketLimits } from './serve-socket.ts';
 
 export const WEBSOCKET_LIMITS: WebSocketLimits = {
   highWaterMark: 256 * 1024,
@@ -36,8 +24,6 @@ export const WEBSOCKET_LIMITS: WebSocketLimits = {
 
 /** A frame above this closes its socket (1009), so that nobody can make the server hold endless ones. */
 const MAX_FRAME = 16 * 1024 ** 2;
-/** `going away` (RFC 6455): the server is shutting down. */
-const GOING_AWAY = 1001;
 /** How long a client may take to answer a close. */
 const CLOSE_MS = 1000;
 
@@ -90,6 +76,7 @@ export const websocket: FastifyPluginAsync<{
 }> = async (app, { source, limits, origins }) => {
   if (!origins.includes('*')) app.addHook('onRequest', sameOriginOnly(origins));
   const allLimits = { ...WEBSOCKET_LIMITS, ...limits };
+  const checkNames = refuseUnsafeNames(app);
   app.route({
     method: 'GET',
     url: '/v1/stream',
@@ -102,42 +89,6 @@ export const websocket: FastifyPluginAsync<{
       );
     },
     // Not async: what a client sends right behind the handshake is read as soon as this returns.
-    wsHandler: (socket, request) => serveSocket(socket, request, source, allLimits),
+    wsHandler: (socket, request) => serveSocket(socket, request, { source, limits: allLimits, checkNames }),
   });
 };
-
-function serveSocket(socket: WebSocket, request: FastifyRequest, source: EngineSource, limits: WebSocketLimits): void {
-  const sender = boundedSender(socket, limits);
-  const describe = (error: unknown, id: string | undefined) => {
-    logFault(request.log, toErrorReply(error).status, error);
-    return errorMessage(error, id, request.id);
-  };
-  const streams = socketStreams({
-    source,
-    sender,
-    maxStreams: limits.maxStreams,
-    errorMessage: describe,
-    onDrained: () => socket.close(GOING_AWAY, 'The server is shutting down.'),
-  });
-  const receive = (data: Buffer, isBinary: boolean) => {
-    let id: string | undefined;
-    try {
-      const value = parseFrame(data, isBinary, limits.maxMessage);
-      id = idOf(value);
-      streams.handle(checkMessage(value, request));
-    } catch (error) {
-      sender.send(describe(error, id));
-    }
-  };
-  socket.on('message', receive);
-  socket.once('close', () => streams.cancelAll());
-  keepHeartbeat(socket, limits.heartbeatMs);
-  request.server.draining$
-    .pipe(filter(Boolean), takeUntil(fromEvent(socket, 'close')))
-    .subscribe(() => streams.drain());
-}
-
-/** The stream that a message speaks of, also where the message is wrong otherwise. */
-function idOf(value: object): string | undefined {
-  return 'id' in value && typeof value.id === 'string' ? value.id : undefined;
-}
