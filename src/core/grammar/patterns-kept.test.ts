@@ -6,7 +6,7 @@ import { createRandom } from '../sampling/random.ts';
 import { TAGGED_CALL } from '../text/tool-call-form.ts';
 import { grammarSource } from './grammar-source.ts';
 
-const texts = await byteGrammars();
+const { texts } = await byteGrammars();
 const COUNT = 40;
 
 /** All with texts that end. */
