@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { byteGrammars } from '../../../test/support/byte-grammar.ts';
-import type { JsonSchema, ResponseFormat } from '../contracts/index.ts';
+import type { JsonSchema } from '../contracts/index.ts';
 import { createRandom } from '../sampling/random.ts';
 import { TAGGED_CALL } from '../text/tool-call-form.ts';
-import { grammarSource } from './grammar-source.ts';
+import { type GrammarFormat, grammarSource } from './grammar-source.ts';
 
 const { allTexts } = await byteGrammars();
-const follow = (format: ResponseFormat, longest: number) => allTexts(grammarSource(format, TAGGED_CALL)!, longest);
+const follow = (format: GrammarFormat, longest: number) => allTexts(grammarSource(format, TAGGED_CALL), longest);
 
 /** Every text of these characters of at most so many bytes, sorted. */
 function textsOf(characters: readonly string[], longest: number): string[] {
