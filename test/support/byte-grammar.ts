@@ -23,7 +23,7 @@ export async function byteGrammars() {
   const compiler = await xgrammar.GrammarCompiler.createGrammarCompiler(info, false);
 
   /** Texts drawn at random, those that end within `longest` bytes; bytes beyond ASCII are as likely as all others. */
-  return async function texts(source: GrammarSource, count: number, random: () => number, longest = 120) {
+  async function texts(source: GrammarSource, count: number, random: () => number, longest = 120) {
     const characters = new WholeCharacters(vocabulary);
     characters.follow(source);
     const grammar = await compileGrammar(xgrammar, compiler, source);
@@ -52,5 +52,32 @@ export async function byteGrammars() {
       matcher.dispose();
     }
     return found;
-  };
+  }
+
+  /** Every text of at most so many bytes, sorted. */
+  async function allTexts(source: GrammarSource, longest: number): Promise<string[]> {
+    const characters = new WholeCharacters(vocabulary);
+    characters.follow(source);
+    const grammar = await compileGrammar(xgrammar, compiler, source);
+    const matcher = await xgrammar.GrammarMatcher.createGrammarMatcher(grammar);
+    const found: string[] = [];
+    const follow = async (bytes: readonly number[], state: CharacterState): Promise<void> => {
+      const mask = await matcher.getNextTokenBitmask();
+      characters.restrict(mask, state);
+      const allows = (id: number) => (mask[id >> 5]! >>> (id & 31)) & 1;
+      if (allows(END)) found.push(Buffer.from(bytes).toString());
+      for (let id = 0; id < END && bytes.length < longest; id++) {
+        if (!allows(id)) continue;
+        matcher.acceptToken(id);
+        await follow([...bytes, id], characters.next(state, id));
+        matcher.rollBack(1);
+      }
+    };
+    await follow([], 'end');
+    matcher.dispose();
+    grammar.dispose();
+    return found.sort();
+  }
+
+  return { texts, allTexts };
 }

@@ -6,7 +6,8 @@ it.each([
   [['xyzxyw', 'xyw'], '"xy" ("zxyw" | "w")'],
   [['fox', 'forest', 'owl'], '"fo" ("x" | "rest") | "owl"'],
   [['a', 'ab', 'abc'], '"a" ("" | "b" ("" | "c"))'],
-  [['😀', '😎'], '"😀" | "😎"'],
+  [['é', 'è'], '"é" | "è"'],
+  [['😀', '😎', 'a'], '""? "😀" | ""? "😎" | "a"'],
 ])('%j', (choices, text) => {
   expect(choiceText(choices)).toBe(text);
 });

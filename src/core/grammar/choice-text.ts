@@ -1,23 +1,23 @@
 import { groupBy } from '../group-by.ts';
+import { firstBytes, keptApart } from './kept-apart.ts';
 
 /** How deep what begins alike is taken together: XGrammar calls itself once a group. */
 const MAX_DEPTH = 64;
+const EMPTY = '""? ';
 
-/**
- * Choices as EBNF, what begins alike taken together: of "xyzxyw" and "xyw" side by side, whose beginnings and ends are
- * both alike, XGrammar makes one that allows "xyzxyzxyw".
- */
+/** Choices as EBNF, what begins alike taken together, or else kept apart. */
 export function choiceText(choices: readonly string[], depth = 0): string {
-  if (depth === MAX_DEPTH) return choices.map(quote).join(' | ');
+  if (depth === MAX_DEPTH) return keptApart(choices.map(quote), EMPTY, () => undefined).join(' | ');
   const groups = groupBy(new Set(choices), ([first = '']) => first);
-  return Array.from(groups.values(), (group) => {
+  const alternatives = Array.from(groups.values(), (group) => {
     const begin = commonBeginning(group);
     if (group.length === 1) return quote(begin);
     return `${quote(begin)} (${choiceText(
       group.map((choice) => choice.slice(begin.length)),
       depth + 1,
     )})`;
-  }).join(' | ');
+  });
+  return keptApart(alternatives, EMPTY, ([, first]) => firstBytes(first!)).join(' | ');
 }
 
 function commonBeginning(texts: readonly string[]): string {

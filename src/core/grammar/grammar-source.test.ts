@@ -1,13 +1,8 @@
 import { expect, it } from 'vitest';
-import type { JsonSchema, ResponseFormat } from '../contracts/index.ts';
+import type { JsonSchema } from '../contracts/index.ts';
 import { BARE_CALL, TAGGED_CALL } from '../text/tool-call-form.ts';
-import { grammarSource, MAX_GRAMMAR_LENGTH, MAX_REPEATS } from './grammar-source.ts';
+import { type GrammarFormat, grammarSource, MAX_GRAMMAR_LENGTH, MAX_REPEATS } from './grammar-source.ts';
 import { repeats } from './repeats.ts';
-
-it('any text has no grammar', () => {
-  expect(grammarSource(undefined, TAGGED_CALL)).toBeUndefined();
-  expect(grammarSource({ type: 'text' }, TAGGED_CALL)).toBeUndefined();
-});
 
 it('choices are quoted', () => {
   const source = grammarSource({ type: 'choice', choices: ['a "b"\n\\', 'c'] }, TAGGED_CALL);
@@ -34,7 +29,7 @@ it.each([
   ['grammar', { grammar: 'root ::= "a"{5000}' }, 'fewer rules'],
   ['tool_calls', { tools: [{ name: 'f', parameters: { maxLength: 5000 } }] }, 'fewer tools'],
 ] as const)('how a %s gets smaller is said in its own words', (type, rest, words) => {
-  const format = { type, required: false, parallel: true, ...rest } as ResponseFormat;
+  const format = { type, required: false, parallel: true, ...rest } as GrammarFormat;
   expect(() => grammarSource(format, TAGGED_CALL)).toThrow(words);
 });
 

@@ -5,12 +5,15 @@ import { countedRepeats } from './counted-repeats.ts';
 import { refuseWideClasses } from './ebnf-classes.ts';
 import { refuseDeepGroups } from './group-depth.ts';
 import { toSchemaText } from './json-schema.ts';
-import { isNestedTooDeep, MAX_NESTING } from './nesting.ts';
+import { refuseDeepNesting } from './nesting.ts';
 import { toXGrammarPattern } from './pattern.ts';
 import { repeats } from './repeats.ts';
 import { refuseHalfCharacters } from './well-formed.ts';
 
-/** What a grammar is compiled from: plain data, so that it can be sent to a thread and be a key. */
+/** A format that not any text will do for. */
+export type GrammarFormat = Exclude<ResponseFormat, { readonly type: 'text' }>;
+
+/** What a grammar is compiled from: plain data, so that it can be sent to a thread. */
 export type GrammarSource =
   | JsonSource
   | { readonly type: 'regex'; readonly pattern: string }
@@ -41,15 +44,11 @@ export const MAX_REPEATS = 4096;
 const ANY_OBJECT: JsonSource = { type: 'json', schema: '{"type":"object"}', open: true };
 
 /**
- * The source of a format's grammar; undefined where any text will do.
+ * The source of a format's grammar.
  * @throws RxllmError `RXLLM_GRAMMAR_TOO_LARGE`, `RXLLM_GRAMMAR_INVALID`
  */
-export function grammarSource(format: ResponseFormat | undefined, form: ToolCallForm): GrammarSource | undefined {
-  if (format === undefined || format.type === 'text') return undefined;
-  if (isNestedTooDeep(format)) {
-    const message = `responseFormat: its objects and arrays lie in each other more than ${MAX_NESTING} deep; make it flatter.`;
-    throw new RxllmError('RXLLM_GRAMMAR_TOO_LARGE', message, { param: 'responseFormat' });
-  }
+export function grammarSource(format: GrammarFormat, form: ToolCallForm): GrammarSource {
+  refuseDeepNesting(format);
   refuseHalfCharacters(format);
   const length = lengthOf(format);
   if (length > MAX_GRAMMAR_LENGTH) {
@@ -69,10 +68,8 @@ export function grammarSource(format: ResponseFormat | undefined, form: ToolCall
   return source;
 }
 
-type Format = Exclude<ResponseFormat, { readonly type: 'text' }>;
-
 /** What each format becomes. */
-const KINDS: Record<Format['type'], GrammarSource['type']> = {
+const KINDS: Record<GrammarFormat['type'], GrammarSource['type']> = {
   json_object: 'json',
   json_schema: 'json',
   regex: 'regex',
@@ -94,7 +91,7 @@ export function tooLarge(problem: string, type: GrammarSource['type']): RxllmErr
   return new RxllmError('RXLLM_GRAMMAR_TOO_LARGE', message, { param: 'responseFormat' });
 }
 
-function sourceOf(format: Format, form: ToolCallForm): GrammarSource {
+function sourceOf(format: GrammarFormat, form: ToolCallForm): GrammarSource {
   switch (format.type) {
     case 'json_object':
       return ANY_OBJECT;
@@ -134,7 +131,7 @@ function argumentsOf({ parameters, strict = false }: Tool): JsonSource {
   return json(parameters, strict);
 }
 
-function lengthOf(format: Format): number {
+function lengthOf(format: GrammarFormat): number {
   switch (format.type) {
     case 'json_object':
       return 0;
@@ -151,7 +148,7 @@ function lengthOf(format: Format): number {
   }
 }
 
-function repeatsOf(format: Format): number {
+function repeatsOf(format: GrammarFormat): number {
   switch (format.type) {
     case 'json_schema':
       return repeats(format.schema);

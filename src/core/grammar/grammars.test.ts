@@ -2,9 +2,10 @@ import { firstValueFrom } from 'rxjs';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { embeddedModel } from '../../../test/support/real-server.ts';
 import { eventually } from '../../../test/support/waiting.ts';
-import type { GrammarMatcher, ResponseFormat, TokenId } from '../contracts/index.ts';
-import { grammarSource } from './grammar-source.ts';
-import { type GrammarLimits, Grammars } from './grammars.ts';
+import type { GrammarMatcher, TokenId } from '../contracts/index.ts';
+import { grammarKey } from './grammar-key.ts';
+import { type GrammarFormat, grammarSource } from './grammar-source.ts';
+import { type GrammarLimits, Grammars, type WantedGrammar } from './grammars.ts';
 import type { PackedVocabulary } from './thread-messages.ts';
 
 const { tokenizer, config } = await embeddedModel();
@@ -22,9 +23,12 @@ afterAll(() => {
   for (const grammars of all) grammars.close();
 });
 
-const source = (format: ResponseFormat) => grammarSource(format, tokenizer.toolCallForm)!;
+const source = (format: GrammarFormat): WantedGrammar => ({
+  key: grammarKey(format),
+  source: () => grammarSource(format, tokenizer.toolCallForm),
+});
 const regex = (pattern: string) => source({ type: 'regex', pattern });
-const matcherOf = (grammars: Grammars, format: ResponseFormat) => firstValueFrom(grammars.matcher(source(format)));
+const matcherOf = (grammars: Grammars, format: GrammarFormat) => firstValueFrom(grammars.matcher(source(format)));
 
 async function allowed(matcher: GrammarMatcher): Promise<TokenId[]> {
   await firstValueFrom(matcher.ready$);
@@ -179,6 +183,13 @@ describe('the cache', () => {
     again.dispose();
     await eventually(() => expect(d).toBeDefined());
     expect(grammars.size).toBe(2);
+  });
+
+  it('the source of what is compiled is not asked for', async () => {
+    const grammars = opened();
+    const asked = vi.fn(regex('a').source);
+    for (let i = 0; i < 2; i++) (await firstValueFrom(grammars.matcher({ key: 'a', source: asked }))).dispose();
+    expect(asked).toHaveBeenCalledOnce();
   });
 
   it('who waits is bounded, and may leave', async () => {

@@ -13,10 +13,19 @@ export interface GrammarLimits extends CacheLimits {
 
 export const GRAMMAR_LIMITS: GrammarLimits = { capacity: 16, maxWaiting: 64, maxCompiling: 2, compileMs: 10_000 };
 
-interface Waiting {
+/** A grammar by its key: what has the same key has the same source, which is asked for only where it must be compiled. */
+export interface WantedGrammar {
   readonly key: string;
-  readonly source: GrammarSource;
+  readonly source: () => GrammarSource;
+}
+
+interface Reading {
+  readonly key: string;
   readonly reader: Subscriber<GrammarMatcher>;
+}
+
+interface Waiting extends Reading {
+  readonly source: GrammarSource;
 }
 
 /**
@@ -47,11 +56,11 @@ export class Grammars {
    * A matcher at the beginning of a text, once the grammar is compiled; it must be disposed of. Cold; emits once.
    * Errors with `RXLLM_GRAMMAR_INVALID`, `RXLLM_GRAMMAR_TOO_LARGE`, `RXLLM_QUEUE_FULL`, `RXLLM_ENGINE_CLOSED`.
    */
-  matcher(source: GrammarSource): Observable<GrammarMatcher> {
+  matcher({ key, source }: WantedGrammar): Observable<GrammarMatcher> {
     return new Observable((reader) => {
       if (this.#closed) return reader.error(engineClosed());
-      const waiting: Waiting = { key: JSON.stringify(source), source, reader };
-      if (this.#give(waiting)) return undefined;
+      if (this.#give({ key, reader })) return undefined;
+      const waiting: Waiting = { key, source: source(), reader };
       if (this.#waiting.length >= this.#maxWaiting) return reader.error(queueFull(this.#waiting.length));
       this.#waiting.push(waiting);
       reader.add(() => {
@@ -105,19 +114,19 @@ export class Grammars {
   }
 
   /** Returns whether the grammar is there to be given. */
-  #give(waiting: Waiting): boolean {
-    const { key, reader } = waiting;
+  #give(reading: Reading): boolean {
+    const { key, reader } = reading;
     const matcher = key === this.#retiring ? undefined : this.#cache.open(key, () => this.#advance());
     if (matcher === undefined) return false;
     // Before it is told, for it may let go of the matcher at once.
-    this.#leave(waiting);
+    this.#leave(reading);
     reader.next(matcher);
     reader.complete();
     return true;
   }
 
-  #leave(waiting: Waiting): void {
-    this.#waiting = this.#waiting.filter((one) => one !== waiting);
+  #leave(reading: Reading): void {
+    this.#waiting = this.#waiting.filter((one) => one !== reading);
   }
 
   #isAwaited(key: string): boolean {

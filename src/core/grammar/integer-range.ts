@@ -31,7 +31,8 @@ type Range = readonly [from: number, to: number];
 
 /**
  * In order, each with digits that stay, one that goes up, and others that may be any, or else with all numbers of some
- * lengths: 95 to 12,349 is 95 to 99, 100 to 9,999, 10,000 to 11,999, 12,000 to 12,299, 12,300 to 12,349.
+ * lengths: 95 to 12,349 is 95 to 99, 100 to 9,999, 10,000 to 10,999, 11,000 to 11,999, 12,000 to 12,099 and so on to
+ * 12,200 to 12,299, 12,300 to 12,349.
  */
 export function split(least: number, most: number): Range[] {
   if (least < 0) {
@@ -50,11 +51,15 @@ function endOfLengths(from: number, most: number): number | undefined {
   return end <= most ? end : undefined;
 }
 
-/** Where one digit is as high as it may be, and all behind it are nines. */
+/**
+ * Where one digit is as high as it may be, and all behind it are nines. Where digits stay before it, and two or more behind
+ * may be any, it stays as well: XGrammar would let it go up to nine.
+ */
 function endOfDigit(from: number, most: number): number {
   let step = 1;
   while (from > 0 && from % (10 * step) === 0 && from + 10 * step - 1 <= most) step *= 10;
   const digit = Math.floor(from / step) % 10;
-  const steps = Math.min(10 - digit, Math.floor((most + 1 - from) / step));
+  const stays = step >= 100 && from >= 10 * step;
+  const steps = stays ? 1 : Math.min(10 - digit, Math.floor((most + 1 - from) / step));
   return from + steps * step - 1;
 }

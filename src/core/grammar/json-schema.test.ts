@@ -79,8 +79,8 @@ describe('what cannot be enforced', () => {
       items: {
         title: 'a',
         anyOf: [
-          { type: 'integer', minimum: 0, maximum: 9 },
-          { type: 'integer', minimum: 10, maximum: 12 },
+          { anyOf: [{ type: 'integer', minimum: 0, maximum: 9 }] },
+          { anyOf: [{ type: 'integer', minimum: 10, maximum: 12 }] },
           { type: ['null'], title: 'a' },
         ],
       },
@@ -97,6 +97,18 @@ describe('what cannot be enforced', () => {
   });
 });
 
+it.each([
+  [{ enum: ['light', 'dark', 'dull'] }, undefined],
+  [
+    { type: 'string', enum: ['xyzxyw', 'xyw'] },
+    { type: 'string', anyOf: [['xyzxyw'], ['xyw']] },
+  ],
+  [{ anyOf: [{ const: 'xyw' }, { type: 'null' }] }, undefined],
+])('values of %j are kept apart only where they might be mixed', (schema, expected) => {
+  const layers = expected && { ...expected, anyOf: expected.anyOf.map((values) => ({ anyOf: [{ enum: values }] })) };
+  expect(JSON.parse(toSchemaText(schema, true))).toEqual(layers ?? schema);
+});
+
 describe('texts', () => {
   it.each([
     [{ type: 'string', pattern: '^"\\n[é-ë]?$' }, '(?:\\\\")(?:\\\\n)(?:[\\u00c3\\u00c3][\\u00a9-\\u00ab])?'],
@@ -111,7 +123,7 @@ describe('texts', () => {
     const schema = { type: 'object', patternProperties: { '^"$': { const: 1 } }, additionalProperties: false };
     expect(JSON.parse(toSchemaText(schema, true))).toEqual({
       ...schema,
-      patternProperties: { '(?:\\\\")': { const: 1 } },
+      patternProperties: { '(?:a{0})?(?:\\\\")': { const: 1 } },
     });
   });
 

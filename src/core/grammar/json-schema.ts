@@ -2,7 +2,9 @@ import type { JsonSchema } from '../contracts/index.ts';
 import { isRecord } from '../is-record.ts';
 import { integerRanges } from './integer-range.ts';
 import { ALONE, BOUNDS, FORMATS, type Keywords } from './keywords.ts';
+import { listedApart } from './listed-values.ts';
 import { toXGrammarPattern } from './pattern.ts';
+import { apart } from './pattern-choices.ts';
 import { invalidFormat } from './refusals.ts';
 import { textPattern } from './text-pattern.ts';
 
@@ -53,7 +55,7 @@ function rewrite(schema: unknown, path: string, check: (schema: Keywords, path: 
           Array.isArray(value) ? value.map((one) => (typeof one === 'string' ? escaped(one) : one)) : value,
         ];
       case 'patternProperties':
-        return [name, each(value, name, (key) => toXGrammarPattern(key, 'json'))];
+        return [name, each(value, name, (key) => apart(toXGrammarPattern(key, 'json')))];
       case '$defs':
       case 'definitions':
         return [name, each(value, name)];
@@ -69,8 +71,9 @@ function rewrite(schema: unknown, path: string, check: (schema: Keywords, path: 
         return [name, value];
     }
   });
-  const result = { ...Object.fromEntries(rewritten), ...textPattern(schema) };
-  return integerRanges(result) ?? result;
+  const kept = { ...Object.fromEntries(rewritten), ...textPattern(schema) };
+  const result = integerRanges(kept) ?? kept;
+  return listedApart(result) ?? result;
 }
 
 /** As it stands in JSON, and that as it stands in a grammar. */

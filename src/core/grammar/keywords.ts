@@ -4,6 +4,8 @@ export interface Keywords {
   readonly type?: unknown;
   readonly properties?: unknown;
   readonly required?: unknown;
+  readonly enum?: unknown;
+  readonly const?: unknown;
   readonly allOf?: unknown;
   readonly $ref?: unknown;
   readonly format?: unknown;

@@ -1,3 +1,5 @@
+import { RxllmError } from '../errors.ts';
+
 /** How deep objects and arrays of a format may lie in each other: what reads and compiles them calls itself once a level. */
 export const MAX_NESTING = 128;
 
@@ -13,4 +15,13 @@ export function isNestedTooDeep(value: unknown, most = MAX_NESTING): boolean {
 
 function isNest(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
+}
+
+/**
+ * @throws RxllmError `RXLLM_GRAMMAR_TOO_LARGE` where the objects and arrays of a format lie in each other deeper than that
+ */
+export function refuseDeepNesting(format: unknown): void {
+  if (!isNestedTooDeep(format)) return;
+  const message = `responseFormat: its objects and arrays lie in each other more than ${MAX_NESTING} deep; make it flatter.`;
+  throw new RxllmError('RXLLM_GRAMMAR_TOO_LARGE', message, { param: 'responseFormat' });
 }

@@ -14,6 +14,7 @@ import {
   union,
 } from './code-points.ts';
 import { refuseDeepGroups } from './group-depth.ts';
+import { alternativesApart, partsApart } from './pattern-choices.ts';
 import { classMembers, ESCAPED_IN_JSON } from './pattern-classes.ts';
 import { invalidFormat, shorten } from './refusals.ts';
 
@@ -47,7 +48,8 @@ class Printer {
 
   print(): string {
     const { alternatives } = this.#parse();
-    return this.#choice(alternatives, true, true, false);
+    // Between the quotes of a string.
+    return this.#choice(alternatives, true, true, this.#isJson && alternatives.length > 1);
   }
 
   #parse(): AST.Pattern {
@@ -70,9 +72,9 @@ class Printer {
   /** @param starts Whether nothing can be before it, and @param ends behind it. */
   #choice(alternatives: readonly AST.Alternative[], starts: boolean, ends: boolean, isGroup: boolean): string {
     const printed = alternatives.map(({ elements }) => this.#sequence(elements, starts, ends));
-    const some = printed.filter((one) => one !== '');
+    const some = alternativesApart(printed.filter((one) => one !== ''));
     if (some.length === 0) return '';
-    if (some.length < printed.length) return `(?:${some.join('|')})?`;
+    if (printed.includes('')) return `(?:${some.join('|')})?`;
     return isGroup ? `(?:${some.join('|')})` : some.join('|');
   }
 
@@ -151,7 +153,7 @@ class Printer {
     if (printed.length > MAX_PARTS) {
       throw this.#refusal(`"${shorten(node.raw)}" is too many characters beyond ASCII; write fewer, or ranges of them`);
     }
-    return printed.length === 1 ? printed[0]! : `(?:${printed.join('|')})`;
+    return printed.length === 1 ? printed[0]! : `(?:${partsApart(printed).join('|')})`;
   }
 
   /** The parts of a class, each of which is one unit. */

@@ -6,7 +6,7 @@ import { createRandom } from '../sampling/random.ts';
 import { TAGGED_CALL } from '../text/tool-call-form.ts';
 import { grammarSource } from './grammar-source.ts';
 
-const texts = await byteGrammars();
+const { texts } = await byteGrammars();
 const COUNT = 40;
 
 /** All with texts that end. */
@@ -89,7 +89,7 @@ const regExp = (source: string) => {
 
 describe('every text that follows a grammar fits', () => {
   it.each(PATTERNS)('%s', async (pattern) => {
-    const found = await texts(grammarSource({ type: 'regex', pattern }, TAGGED_CALL)!, COUNT, createRandom(1));
+    const found = await texts(grammarSource({ type: 'regex', pattern }, TAGGED_CALL), COUNT, createRandom(1));
     expect(found.length).toBeGreaterThan(COUNT / 2);
     const fits = regExp(`^(?:${pattern})$`);
     expect(found.filter((text) => !fits.test(text))).toEqual([]);
@@ -97,7 +97,7 @@ describe('every text that follows a grammar fits', () => {
 
   it.each(PATTERNS)('%s in JSON', async (pattern) => {
     const schema = { type: 'string', pattern: `^(?:${pattern})$` };
-    const found = await texts(grammarSource({ type: 'json_schema', schema }, TAGGED_CALL)!, COUNT, createRandom(2));
+    const found = await texts(grammarSource({ type: 'json_schema', schema }, TAGGED_CALL), COUNT, createRandom(2));
     expect(found.length).toBeGreaterThan(COUNT / 2);
     const fits = regExp(schema.pattern);
     expect(found.filter((text) => !fits.test(JSON.parse(text)))).toEqual([]);
@@ -124,7 +124,7 @@ describe('every text that follows a grammar fits', () => {
     },
   ])('%j', async (schema) => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
-    const found = await texts(grammarSource({ type: 'json_schema', schema }, TAGGED_CALL)!, COUNT, createRandom(3));
+    const found = await texts(grammarSource({ type: 'json_schema', schema }, TAGGED_CALL), COUNT, createRandom(3));
     expect(found.length).toBeGreaterThan(3);
     for (const text of found) expect(ajv.validate(schema, JSON.parse(text)), text).toBe(true);
   });
@@ -133,14 +133,14 @@ describe('every text that follows a grammar fits', () => {
     ['root ::= [^a-z]{3}', /^[^a-z]{3}$/u],
     ['root ::= ("é" | "—" | "😀"){3}', /^[é—😀]{3}$/u],
   ])('%s', async (grammar, fits) => {
-    const found = await texts(grammarSource({ type: 'grammar', grammar }, TAGGED_CALL)!, COUNT, createRandom(4));
+    const found = await texts(grammarSource({ type: 'grammar', grammar }, TAGGED_CALL), COUNT, createRandom(4));
     expect(found.length).toBe(COUNT);
     expect(found.filter((text) => !fits.test(text))).toEqual([]);
   });
 
   it('choices that begin and end alike', async () => {
     const choices = ['xyzxyw', 'xyw', 'xy', '—é', '–é', '‐—é'];
-    const found = await texts(grammarSource({ type: 'choice', choices }, TAGGED_CALL)!, 4 * COUNT, createRandom(5));
+    const found = await texts(grammarSource({ type: 'choice', choices }, TAGGED_CALL), 4 * COUNT, createRandom(5));
     expect(new Set(found)).toEqual(new Set(choices));
   });
 });

@@ -1,5 +1,6 @@
 import { Observable, of } from 'rxjs';
 import type { EngineContext, GrammarMatcher, Model, ResponseFormat, Tokenizer } from '../contracts/index.ts';
+import { grammarKey } from './grammar-key.ts';
 import { grammarSource } from './grammar-source.ts';
 import { Grammars } from './grammars.ts';
 import type { PackedVocabulary } from './thread-messages.ts';
@@ -35,10 +36,9 @@ export function useGrammars({ model, owned }: EngineContext): OpenGrammar {
   );
   return (format) =>
     new Observable((subscriber) => {
-      const source = grammarSource(format, tokenizer.toolCallForm);
-      const matcher$: Observable<GrammarMatcher | undefined> =
-        source === undefined ? of(undefined) : used.grammars.matcher(source);
-      return matcher$.subscribe(subscriber);
+      if (format === undefined || format.type === 'text') return of(undefined).subscribe(subscriber);
+      const source = () => grammarSource(format, tokenizer.toolCallForm);
+      return used.grammars.matcher({ key: grammarKey(format), source }).subscribe(subscriber);
     });
 }
 

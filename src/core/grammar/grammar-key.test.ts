@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import type { JsonSchema, Tool } from '../contracts/index.ts';
+import { grammarKey } from './grammar-key.ts';
+
+const keyOf = (tool: Tool) => grammarKey({ type: 'tool_calls', tools: [tool], required: true, parallel: true });
+
+it('what a tool is for does not tell grammars apart, what it takes does', () => {
+  expect(keyOf({ name: 'f', description: 'a' })).toBe(keyOf({ name: 'f', description: 'b' }));
+  expect(keyOf({ name: 'f', strict: true })).not.toBe(keyOf({ name: 'f' }));
+  expect(keyOf({ name: 'f', parameters: { type: 'object' } })).not.toBe(keyOf({ name: 'f' }));
+});
+
+it('what is nested too deep to be written is refused', () => {
+  let schema: JsonSchema = { type: 'integer' };
+  for (let level = 0; level < 100_000; level++) schema = { type: 'array', items: schema };
+  expect(() => grammarKey({ type: 'json_schema', schema })).toThrow(
+    expect.objectContaining({ code: 'RXLLM_GRAMMAR_TOO_LARGE', param: 'responseFormat' }),
+  );
+});

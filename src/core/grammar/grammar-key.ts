@@ -1,0 +1,13 @@
+import type { GrammarFormat } from './grammar-source.ts';
+import { refuseDeepNesting } from './nesting.ts';
+
+/**
+ * Under what the grammar of a format is kept: without a look at its patterns and schemas, so that a format that comes
+ * again costs nothing but this.
+ * @throws RxllmError `RXLLM_GRAMMAR_TOO_LARGE`
+ */
+export function grammarKey(format: GrammarFormat): string {
+  refuseDeepNesting(format);
+  if (format.type !== 'tool_calls') return JSON.stringify(format);
+  return JSON.stringify({ ...format, tools: format.tools.map(({ description, ...tool }) => tool) });
+}
