@@ -8,7 +8,7 @@ import { CliError } from './report-error.ts';
 /** What requests that an engine's end has cut short still get to be written to their sockets. */
 const LAST_WORDS_MS = 1000;
 
-/** What a running step gets to end, and a model that still loads: neither can be stopped half-way. */
+/** What a running step gets to end, and then a model that still loads: neither can be stopped half-way. */
 const CLOSE_MS = 10_000;
 
 export interface ServerRun {
@@ -32,9 +32,9 @@ export interface ServerRun {
 
 /**
  * Listens, loads, serves, and resolves when it has shut down: new requests are refused, those under way get the grace
- * period, then the engine is closed, which ends what is left with `abort`; with one that does not close in time, say because
- * of a step that never ends, the process ends by `exit`. The port opens first, so that `/health` can tell that the model is
- * loading; a stop meanwhile takes effect at once.
+ * period, then the engine is closed, which ends what is left with `abort`. A process that a step which does not end keeps
+ * alive is ended by `exit(1)`, and one in which a model still loads by `exit(0)`. The port opens first, so that `/health`
+ * can tell that the model is loading; a stop meanwhile takes effect at once.
  * @throws CliError when it cannot listen; RxllmError when the model cannot be loaded
  */
 export async function runServer(run: ServerRun): Promise<void> {
@@ -47,9 +47,7 @@ export async function runServer(run: ServerRun): Promise<void> {
     print(`Now serving with ${engine.name}.`);
     return engine;
   };
-  const closeEngines = () => isWithin(closeMs, engines.close());
   const app = buildServer(engines, { ...server, admin: { names, swap } });
-  let isClosed = false;
   try {
     const address = await listen(app, host, port);
     if (!hasApiKey && !isLoopback(host)) {
@@ -60,20 +58,23 @@ export async function runServer(run: ServerRun): Promise<void> {
     print(`Listening at ${address}, loading the model …`);
     const loading = engines.swap(first);
     const engine = await Promise.race([loading, stopped.then(() => undefined)]);
-    // Nothing waits for what still loads but the process itself, and that not for ever.
-    if (engine === undefined) return void closeEngines().then((closed) => closed || exit(0));
-    print(welcome(engine, address, hasApiKey));
-    await stopped;
-    print('Shutting down: waiting for running requests …');
-    await app.drain(graceMs);
-    isClosed = await closeEngines();
+    if (engine !== undefined) {
+      print(welcome(engine, address, hasApiKey));
+      await stopped;
+      print('Shutting down: waiting for running requests …');
+      await app.drain(graceMs);
+    }
+    if (await isWithin(closeMs, engines.close())) {
+      // A model that still loads keeps the process alive, but not for long.
+      setTimeout(exit, closeMs, 0).unref();
+    } else {
+      warn(`a step of the engine has not ended within ${closeMs / 1000} s; the process ends without it.`);
+      setTimeout(exit, LAST_WORDS_MS, 1);
+    }
     await app.drain(LAST_WORDS_MS);
   } finally {
     await app.close();
   }
-  if (isClosed) return;
-  warn(`a step of the engine has not ended within ${closeMs / 1000} s of its close; the process ends without it.`);
-  exit(1);
 }
 
 const isWithin = (ms: number, done: Promise<void>): Promise<boolean> =>

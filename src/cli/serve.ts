@@ -112,7 +112,7 @@ export function addServe(program: Command): void {
     .action((_model: undefined, options: ServeOptions) => serve(options));
 }
 
-/** As vLLM has it. */
+/** vLLM takes the model as an argument. */
 function modelAsArgument(): never {
   throw new InvalidArgumentError('Give the folder of a model with --model.');
 }

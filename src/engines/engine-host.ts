@@ -11,7 +11,7 @@ export interface EngineHost {
    * Rejects, and leaves the old one serving, when the new one cannot start.
    */
   swap(name: string): Promise<Engine>;
-  /** Ends what is under way with `abort`, and closes. */
+  /** Ends what is under way with `abort`, and closes; what is still starting is closed once it has, and not waited for. */
   close(): Promise<void>;
 }
 
@@ -46,7 +46,6 @@ export function createEngineHost(start: (name: string) => Promise<Engine>): Engi
     },
     close: async () => {
       closed = true;
-      await swapping;
       await Promise.all([...hosted].map(({ engine }) => engine.close()));
     },
   };

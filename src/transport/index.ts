@@ -25,4 +25,5 @@ export { toWireMetrics, type WireMetrics } from './openai/usage.ts';
 export { playground } from './playground/playground.ts';
 export { buildServer, SERVER_LIMITS, type ServerLimits, type ServerOptions } from './server.ts';
 export { logStatus, type Status } from './status-line.ts';
-export { addWebSockets, WEBSOCKET_LIMITS, type WebSocketLimits, websocket } from './websocket/websocket.ts';
+export type { WebSocketLimits } from './websocket/serve-socket.ts';
+export { addWebSockets, WEBSOCKET_LIMITS, websocket } from './websocket/websocket.ts';

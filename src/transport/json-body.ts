@@ -1,27 +1,18 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import { scan } from 'secure-json-parse';
 import { HttpError } from './errors.ts';
 
-/** Fastify's own parser, set to refuse the names of properties with which prototypes are written to. */
-const safeParser = (app: FastifyInstance) => app.getDefaultJsonParser('error', 'error');
-
-/** Tells a body that the parser refuses for the name of a property from one that is no JSON. */
+/** Fastify's own parser, set to refuse the names of properties with which prototypes are written to; says which was it. */
 export function parseJsonBodies(app: FastifyInstance): void {
-  const parse = safeParser(app);
+  const parse = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) =>
     parse(request, body, (error, value) => done(error && isJson(body) ? unsafeProperty() : error, value)),
   );
 }
 
-/** The same for JSON that comes otherwise: the function throws an HttpError where a body would be refused for a name. */
-export function refuseUnsafeNames(app: FastifyInstance): (json: string, request: FastifyRequest) => void {
-  const parse = safeParser(app);
-  return (json, request) => {
-    let isRefused = false;
-    parse(request, json, (error) => {
-      isRefused = Boolean(error);
-    });
-    if (isRefused) throw unsafeProperty();
-  };
+/** The same for JSON that is no body. @throws HttpError */
+export function refuseUnsafeNames(parsed: object): void {
+  if (scan(parsed, { safe: true }) === null) throw unsafeProperty();
 }
 
 function isJson(text: string): boolean {

@@ -26,7 +26,8 @@ import { tokenize } from './openai/tokenize.ts';
 import { playground } from './playground/playground.ts';
 import { logRequests } from './request-log.ts';
 import { logStatus } from './status-line.ts';
-import { addWebSockets, WEBSOCKET_LIMITS, type WebSocketLimits, websocket } from './websocket/websocket.ts';
+import type { WebSocketLimits } from './websocket/serve-socket.ts';
+import { addWebSockets, WEBSOCKET_LIMITS, websocket } from './websocket/websocket.ts';
 
 export interface ServerOptions {
   /** One of them is asked for as a bearer token on every route but `/health` and the playground's page; default: none is. */
@@ -77,7 +78,7 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false } },
     genReqId: ({ headers }) => clientRequestId(headers['x-request-id']) ?? randomUUID(),
     frameworkErrors: sendOnBadUrl,
-    // As clients of vLLM have it, which sends them on to the path without.
+    // vLLM redirects a path with a slash behind it to the one without; here both are served.
     routerOptions: { ignoreTrailingSlash: true },
     // Draining has its own 503, in OpenAI's shape; what is left when the server closes is cut off.
     return503OnClosing: false,

@@ -3,6 +3,7 @@ import { filter, fromEvent, takeUntil } from 'rxjs';
 import type { WebSocket } from 'ws';
 import type { EngineSource } from '../engine-source.ts';
 import { logFault, toErrorReply } from '../errors.ts';
+import { refuseUnsafeNames } from '../json-body.ts';
 import { boundedSender, type SendLimits } from './bounded-sender.ts';
 import { checkMessage, parseFrame } from './client-message.ts';
 import { keepHeartbeat } from './heartbeat.ts';
@@ -21,18 +22,12 @@ export interface WebSocketLimits extends SendLimits {
 /** `going away` (RFC 6455): the server is shutting down. */
 export const GOING_AWAY = 1001;
 
-export interface SocketOptions {
-  readonly source: EngineSource;
-  readonly limits: WebSocketLimits;
-  /** Throws where a name in the JSON is refused. */
-  readonly checkNames: (json: string, request: FastifyRequest) => void;
-}
-
 /** Answers the messages of one socket until it closes; an `error` for what is wrong with one, and the others go on. */
 export function serveSocket(
   socket: WebSocket,
   request: FastifyRequest,
-  { source, limits, checkNames }: SocketOptions,
+  source: EngineSource,
+  limits: WebSocketLimits,
 ): void {
   const sender = boundedSender(socket, limits);
   const describe = (error: unknown, id: string | undefined) => {
@@ -51,7 +46,7 @@ export function serveSocket(
     try {
       const value = parseFrame(data, isBinary, limits.maxMessage);
       id = idOf(value);
-      checkNames(data.toString(), request);
+      refuseUnsafeNames(value);
       streams.handle(checkMessage(value, request));
     } catch (error) {
       sender.send(describe(error, id));

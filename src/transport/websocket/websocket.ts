@@ -7,12 +7,9 @@ import { sameOriginOnly } from '../admin/same-origin.ts';
 import { answerHandshakeError } from '../client-error.ts';
 import type { EngineSource } from '../engine-source.ts';
 import { HttpError } from '../errors.ts';
-import { refuseUnsafeNames } from '../json-body.ts';
 import { asksForWebSocket, behindReplies, readPlainly } from './plain-upgrade.ts';
 import { refuseUpgrades } from './refused-upgrades.ts';
 import { GOING_AWAY, serveSocket, type WebSocketLimits } from './serve-socket.ts';
-
-export type { WebSocketLimits } from './serve-socket.ts';
 
 export const WEBSOCKET_LIMITS: WebSocketLimits = {
   highWaterMark: 256 * 1024,
@@ -76,7 +73,6 @@ export const websocket: FastifyPluginAsync<{
 }> = async (app, { source, limits, origins }) => {
   if (!origins.includes('*')) app.addHook('onRequest', sameOriginOnly(origins));
   const allLimits = { ...WEBSOCKET_LIMITS, ...limits };
-  const checkNames = refuseUnsafeNames(app);
   app.route({
     method: 'GET',
     url: '/v1/stream',
@@ -89,6 +85,6 @@ export const websocket: FastifyPluginAsync<{
       );
     },
     // Not async: what a client sends right behind the handshake is read as soon as this returns.
-    wsHandler: (socket, request) => serveSocket(socket, request, { source, limits: allLimits, checkNames }),
+    wsHandler: (socket, request) => serveSocket(socket, request, source, allLimits),
   });
 };
