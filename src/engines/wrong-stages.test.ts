@@ -15,10 +15,13 @@ import {
 import { describe, expect, it } from 'vitest';
 import { scriptedEngine, scriptedRecipe } from '../../test/support/scripted-engine.ts';
 import { turns as eventLoopTurns, until } from '../../test/support/waiting.ts';
-import type { Computed, Sequence, Slot, StagedRecipe, StepStage, Tick } from '../core/contracts/index.ts';
+import type { Computed, PlannedRow, Sequence, Slot, StagedRecipe, StepStage, Tick } from '../core/contracts/index.ts';
 import { contiguousSlots } from '../core/memory/contiguous-slots.ts';
 import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
+import { oneAtATime } from '../core/scheduling/one-at-a-time.ts';
+import type { Policy } from '../core/scheduling/policy.ts';
 import { decodeStep } from '../operators/decode-step.ts';
+import { sample } from '../operators/sample.ts';
 import { schedule } from '../operators/schedule.ts';
 import { tokenize } from '../operators/tokenize.ts';
 
@@ -77,6 +80,40 @@ describe('a stage that does not do what the types ask for', () => {
     await expect(engine.generate('abc', 5)).rejects.toThrow(
       'The sample stage gave a step without "produced": it keeps what it is given ({ ...step }) and adds produced, failed, late.',
     );
+    await engine.close();
+  });
+
+  it.each<[string, (rows: readonly PlannedRow[]) => PlannedRow[], RegExp]>([
+    [
+      'too many tokens',
+      ([row]) => [{ ...row!, newTokens: row!.newTokens + 5 }],
+      /planned 8 new tokens of the .* 3 are to run/,
+    ],
+    ['no token', ([row]) => [{ ...row!, newTokens: 0 }], /planned 0 new tokens/],
+    ['half a token', ([row]) => [{ ...row!, newTokens: 0.5 }], /planned 0.5 new tokens/],
+    ['a sequence twice', ([row]) => [row!, row!], /planned two rows of the sequence/],
+  ])('refuses a plan with %s, and serves the next request', async (_, change, message) => {
+    let isFaulty = true;
+    const faulty: Policy = (state) => {
+      const plan = oneAtATime()(state);
+      return isFaulty && plan.rows.length > 0 ? { ...plan, rows: change(plan.rows) } : plan;
+    };
+    const { engine } = await scriptedEngine({}, {}, { schedule: schedule(faulty) });
+    const error = { code: 'RXLLM_RECIPE_INVALID', message: expect.stringMatching(message) };
+    await expect(engine.generate('abc', 5)).rejects.toMatchObject(error);
+    isFaulty = false;
+    expect(await engine.generate('x', 2)).toMatchObject({ text: 'yz' });
+    await engine.close();
+  });
+
+  it.each([99_999, -1, 1.5, Number.NaN])('refuses a sampler that chooses the token %d', async (id) => {
+    const wrong: StagedRecipe['sample'] = (context) => (step$) =>
+      step$.pipe(
+        sample()(context),
+        map((step) => ({ ...step, produced: new Map(Array.from(step.produced.keys(), (key) => [key, [id]])) })),
+      );
+    const { engine } = await scriptedEngine({}, {}, { sample: wrong });
+    await expect(engine.generate('abc', 5)).rejects.toThrow(`The sample stage chose the token ${id} for the sequence `);
     await engine.close();
   });
 

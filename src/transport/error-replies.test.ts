@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { fakeEngine, type Step, say } from '../../test/support/fake-engine.ts';
+import { silent } from '../../test/support/silent.ts';
 import { TestSocket } from '../../test/support/socket.ts';
 import { RxllmError } from '../core/errors.ts';
 import { buildServer } from './server.ts';
@@ -17,7 +18,7 @@ afterAll(() => Promise.all(closing.map((close) => close())));
 
 describe.each(errors)('%s that tells of a path', async (_name, code, error) => {
   let script: () => Step[] = () => [{ type: 'fail', error }];
-  const app = buildServer({ engine: () => fakeEngine(() => script()) });
+  const app = buildServer({ engine: () => fakeEngine(() => script()) }, { logger: silent });
   const address = await app.listen({ port: 0, host: '127.0.0.1' });
   closing.push(() => app.close());
   const post = (body: object) =>

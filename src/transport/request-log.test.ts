@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { fakeEngine, type Step, say } from '../../test/support/fake-engine.ts';
 import { TestSocket } from '../../test/support/socket.ts';
 import { eventually } from '../../test/support/waiting.ts';
@@ -48,5 +48,19 @@ it('tells at info of what failed alone, with the stack and the id', async () => 
   for (const line of lines) {
     expect(line).toMatchObject({ reqId: 'mine', err: { message: 'out of luck', stack: expect.stringMatching(/at /) } });
   }
+  await app.close();
+});
+
+it('tells stderr of what failed where no logger is given', async () => {
+  const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  const error = new Error('out of luck');
+  const app = buildServer({ engine: () => fakeEngine(() => [{ type: 'fail', error }]) });
+  const reply = await app.inject({ method: 'POST', url: '/v1/completions', payload: { prompt: 'hi' } });
+  const lines = stderr.mock.calls.map(([line]) => String(line)).filter((line) => line.includes('out of luck'));
+  stderr.mockRestore();
+  expect(reply.statusCode).toBe(500);
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { reqId: reply.headers['x-request-id'], err: { message: 'out of luck' } },
+  ]);
   await app.close();
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
-import type { Logger } from 'pino';
+import { type Logger, pino } from 'pino';
 import { allowHosts } from './access/allowed-hosts.ts';
 import { requireApiKey } from './access/authentication.ts';
 import { limitConnections } from './access/connection-limit.ts';
@@ -37,7 +37,7 @@ export interface ServerOptions {
   /** Names, beside `localhost`, by which a server without a key that listens on this machine alone may be called. */
   readonly allowedHosts?: readonly string[];
   readonly limits?: Partial<ServerLimits>;
-  /** Errors, the status line, and, at `debug`, a line a request; default: silent. */
+  /** Errors, the status line, and, at `debug`, a line a request; default: errors, to stderr. */
   readonly logger?: Logger;
   /** Milliseconds between status lines; default: none. */
   readonly statusMs?: number;
@@ -62,12 +62,13 @@ const REQUEST_TIMEOUT_MS = 30_000;
 
 /** The HTTP server around an engine that may still be loading. It does not listen yet, and does not close the engine. */
 export function buildServer(engines: EngineSource, options: ServerOptions = {}): FastifyInstance {
-  const { apiKeys = [], corsOrigins = [], allowedHosts = [], logger, statusMs, now = Date.now } = options;
+  const { apiKeys = [], corsOrigins = [], allowedHosts = [], statusMs, now = Date.now } = options;
+  const { logger = pino({ level: 'error' }, process.stderr) } = options;
   const { maxBody, maxConnections } = { ...SERVER_LIMITS, ...options.limits };
   const webSocket = { ...WEBSOCKET_LIMITS, ...options.webSocket };
   const hasApiKey = apiKeys.length > 0;
   const app = fastify({
-    ...(logger && { loggerInstance: withoutNews(logger) }),
+    loggerInstance: withoutNews(logger),
     // It has lines of its own.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: maxBody,
@@ -90,7 +91,7 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
   });
-  if (logger?.isLevelEnabled('debug')) logRequests(app);
+  if (logger.isLevelEnabled('debug')) logRequests(app);
   // In front of all that may refuse one: that its connection is then closed belongs to the reply.
   addWebSockets(app, webSocket);
   refuseExpectations(app);
@@ -102,7 +103,7 @@ export function buildServer(engines: EngineSource, options: ServerOptions = {}):
   else app.after(() => allowHosts(app, allowedHosts));
   addOpenApi(app);
   const instruments = createInstruments();
-  if (logger && statusMs !== undefined) logStatus(app, logger, instruments, statusMs);
+  if (statusMs !== undefined) logStatus(app, logger, instruments, statusMs);
   const source = meteredSource(engines, instruments);
   app.addHook('onClose', async () => source.stop());
 

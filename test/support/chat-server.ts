@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest';
 import type { GenerateRequest } from '../../src/core/contracts/index.ts';
 import { buildServer } from '../../src/transport/server.ts';
 import { fakeEngine, type Step } from './fake-engine.ts';
+import { silent } from './silent.ts';
 
 /** A server over a scripted engine, closed behind the test: `post` asks for a chat completion without a port. */
 export function serveChat(
@@ -9,7 +10,7 @@ export function serveChat(
   options?: Parameters<typeof fakeEngine>[1],
 ) {
   const engine = fakeEngine(script, options);
-  const app = buildServer({ engine: () => engine }, { now: () => 1_700_000_000_000 });
+  const app = buildServer({ engine: () => engine }, { logger: silent, now: () => 1_700_000_000_000 });
   onTestFinished(() => app.close());
   const post = (body: object, headers: Record<string, string> = {}) =>
     app.inject({ method: 'POST', url: '/v1/chat/completions', payload: body, headers });

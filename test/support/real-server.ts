@@ -19,6 +19,7 @@ import { swap } from '../../src/engines/swap.ts';
 import { buildServer, type ServerOptions } from '../../src/transport/server.ts';
 import { modelDirectory } from './models.ts';
 import { eventData, type Reply } from './replies.ts';
+import { silent } from './silent.ts';
 import { TestSocket } from './socket.ts';
 import { turns, until } from './waiting.ts';
 
@@ -44,7 +45,7 @@ export interface RealServer {
 }
 
 export async function serveEngine(engine: Engine, options?: ServerOptions): Promise<RealServer> {
-  const app = buildServer({ engine: () => engine }, options);
+  const app = buildServer({ engine: () => engine }, { logger: silent, ...options });
   const address = await app.listen({ port: 0, host: '127.0.0.1' });
   let latest: EngineStats | undefined;
   engine.stats$.subscribe((stats) => {

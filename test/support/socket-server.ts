@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest';
 import type { Engine, GenerateRequest } from '../../src/core/contracts/index.ts';
 import { buildServer, type ServerOptions } from '../../src/transport/server.ts';
 import { fakeEngine, type Step, say } from './fake-engine.ts';
+import { silent } from './silent.ts';
 import { TestSocket } from './socket.ts';
 
 /** Runs when the test has ended, the latest first. */
@@ -17,7 +18,7 @@ export async function serveSockets(script: (request: GenerateRequest) => Iterabl
 }
 
 export async function listen(engine: Engine | undefined, options?: ServerOptions) {
-  const app = buildServer({ engine: () => engine }, options);
+  const app = buildServer({ engine: () => engine }, { logger: silent, ...options });
   const address = await app.listen({ port: 0, host: '127.0.0.1' });
   afterwards(() => app.close());
   const open = (headers?: Record<string, string>) => {

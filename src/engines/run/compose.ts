@@ -6,7 +6,7 @@ import { checkSteps } from './check-steps.ts';
 export function compose(recipe: StagedRecipe, context: EngineContext): OperatorFunction<Tick, Settled> {
   const observed = <I, O extends Tick>(stage: StepStage, operator: OperatorFunction<I, O>): OperatorFunction<I, O> => {
     const observers = recipe.observers.map((observer) => observer<O>(context, stage));
-    const check = checkSteps<O>(stage);
+    const check = checkSteps<O>(stage, context);
     return (source) => observers.reduce((step$, observer) => observer(step$), check(operator(source)));
   };
   const schedule = observed('schedule', recipe.schedule(context));

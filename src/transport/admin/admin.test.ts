@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { fakeEngine, say } from '../../../test/support/fake-engine.ts';
+import { silent } from '../../../test/support/silent.ts';
 import type { Engine } from '../../core/contracts/index.ts';
 import { RxllmError } from '../../core/errors.ts';
 import { buildServer, type ServerOptions } from '../server.ts';
@@ -13,7 +14,7 @@ function adminServer(options: Partial<ServerOptions> = {}) {
     return current;
   };
   const admin = { names: ['one', 'two', 'broken', 'lacking'], swap };
-  return buildServer({ engine: () => current }, { admin, ...options });
+  return buildServer({ engine: () => current }, { logger: silent, admin, ...options });
 }
 
 const put = (engine: unknown, more: object = {}) =>
