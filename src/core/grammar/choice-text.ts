@@ -17,6 +17,7 @@ export function choiceText(choices: readonly string[], depth = 0): string {
       depth + 1,
     )})`;
   });
+  // Each begins with a quote.
   return keptApart(alternatives, EMPTY, ([, first]) => firstBytes(first!)).join(' | ');
 }
 

@@ -3,8 +3,8 @@ import { refuseDeepNesting } from './nesting.ts';
 
 /**
  * Under what the grammar of a format is kept: without a look at its patterns and schemas, so that a format that comes
- * again costs nothing but this.
- * @throws RxllmError `RXLLM_GRAMMAR_TOO_LARGE`
+ * again costs nothing but this. Descriptions of tools are left out: no grammar depends on them.
+ * @throws RxllmError `RXLLM_GRAMMAR_TOO_LARGE` for what is nested too deep
  */
 export function grammarKey(format: GrammarFormat): string {
   refuseDeepNesting(format);

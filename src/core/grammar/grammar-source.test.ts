@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import type { JsonSchema } from '../contracts/index.ts';
 import { BARE_CALL, TAGGED_CALL } from '../text/tool-call-form.ts';
 import { type GrammarFormat, grammarSource, MAX_GRAMMAR_LENGTH, MAX_REPEATS } from './grammar-source.ts';
 import { repeats } from './repeats.ts';
@@ -71,12 +70,4 @@ it('nesting that never ends is counted all the same', () => {
   let schema: object = { type: 'string' };
   for (let depth = 0; depth < 10_000; depth++) schema = { items: schema, maxItems: 2 };
   expect(repeats(schema)).toBeGreaterThan(MAX_REPEATS);
-});
-
-it.each([1_000, 100_000])('a schema whose parts lie in each other %i deep is too large', (depth) => {
-  let schema: JsonSchema = { type: 'integer' };
-  for (let level = 0; level < depth; level++) schema = { type: 'array', items: schema };
-  expect(() => grammarSource({ type: 'json_schema', schema }, TAGGED_CALL)).toThrow(
-    expect.objectContaining({ code: 'RXLLM_GRAMMAR_TOO_LARGE', param: 'responseFormat' }),
-  );
 });

@@ -5,7 +5,6 @@ import { countedRepeats } from './counted-repeats.ts';
 import { refuseWideClasses } from './ebnf-classes.ts';
 import { refuseDeepGroups } from './group-depth.ts';
 import { toSchemaText } from './json-schema.ts';
-import { refuseDeepNesting } from './nesting.ts';
 import { toXGrammarPattern } from './pattern.ts';
 import { repeats } from './repeats.ts';
 import { refuseHalfCharacters } from './well-formed.ts';
@@ -44,11 +43,10 @@ export const MAX_REPEATS = 4096;
 const ANY_OBJECT: JsonSource = { type: 'json', schema: '{"type":"object"}', open: true };
 
 /**
- * The source of a format's grammar.
+ * The source of a format's grammar. What is nested too deep for this has no key already.
  * @throws RxllmError `RXLLM_GRAMMAR_TOO_LARGE`, `RXLLM_GRAMMAR_INVALID`
  */
 export function grammarSource(format: GrammarFormat, form: ToolCallForm): GrammarSource {
-  refuseDeepNesting(format);
   refuseHalfCharacters(format);
   const length = lengthOf(format);
   if (length > MAX_GRAMMAR_LENGTH) {

@@ -23,12 +23,12 @@ afterAll(() => {
   for (const grammars of all) grammars.close();
 });
 
-const source = (format: GrammarFormat): WantedGrammar => ({
+const wanted = (format: GrammarFormat): WantedGrammar => ({
   key: grammarKey(format),
   source: () => grammarSource(format, tokenizer.toolCallForm),
 });
-const regex = (pattern: string) => source({ type: 'regex', pattern });
-const matcherOf = (grammars: Grammars, format: GrammarFormat) => firstValueFrom(grammars.matcher(source(format)));
+const regex = (pattern: string) => wanted({ type: 'regex', pattern });
+const matcherOf = (grammars: Grammars, format: GrammarFormat) => firstValueFrom(grammars.matcher(wanted(format)));
 
 async function allowed(matcher: GrammarMatcher): Promise<TokenId[]> {
   await firstValueFrom(matcher.ready$);
@@ -207,7 +207,7 @@ describe('the cache', () => {
   it('what is compiled for nobody is ended, and makes room', async () => {
     const grammars = opened({ maxCompiling: 1 });
     const schema = { type: 'array', items: { type: 'string', maxLength: 60 }, minItems: 60, maxItems: 60 };
-    const large = grammars.matcher(source({ type: 'json_schema', schema }));
+    const large = grammars.matcher(wanted({ type: 'json_schema', schema }));
     const [first, second] = [large.subscribe(), large.subscribe()];
     const next = firstValueFrom(grammars.matcher(regex('e')));
     first.unsubscribe();
@@ -241,7 +241,7 @@ describe('the cache', () => {
 describe('fairness', () => {
   const open = (grammars: Grammars, pattern: string) => firstValueFrom(grammars.matcher(regex(pattern)));
   const schema = { type: 'array', items: { type: 'string', maxLength: 60 }, minItems: 60, maxItems: 60 };
-  const slow = source({ type: 'json_schema', schema });
+  const slow = wanted({ type: 'json_schema', schema });
 
   it('who asks for what is compiled waits neither for a compiler nor in the queue', async () => {
     const grammars = opened({ maxCompiling: 1, maxWaiting: 1 });

@@ -19,13 +19,10 @@ export interface WantedGrammar {
   readonly source: () => GrammarSource;
 }
 
-interface Reading {
+interface Waiting {
   readonly key: string;
-  readonly reader: Subscriber<GrammarMatcher>;
-}
-
-interface Waiting extends Reading {
   readonly source: GrammarSource;
+  readonly reader: Subscriber<GrammarMatcher>;
 }
 
 /**
@@ -59,7 +56,8 @@ export class Grammars {
   matcher({ key, source }: WantedGrammar): Observable<GrammarMatcher> {
     return new Observable((reader) => {
       if (this.#closed) return reader.error(engineClosed());
-      if (this.#give({ key, reader })) return undefined;
+      const matcher = this.#open(key);
+      if (matcher !== undefined) return give(reader, matcher);
       const waiting: Waiting = { key, source: source(), reader };
       if (this.#waiting.length >= this.#maxWaiting) return reader.error(queueFull(this.#waiting.length));
       this.#waiting.push(waiting);
@@ -84,7 +82,13 @@ export class Grammars {
   #advance(): void {
     if (this.#closed) return;
     this.#compileNext();
-    for (const waiting of this.#waiting) if (this.#waiting.includes(waiting)) this.#give(waiting);
+    for (const waiting of this.#waiting) {
+      const matcher = this.#waiting.includes(waiting) ? this.#open(waiting.key) : undefined;
+      if (matcher === undefined) continue;
+      // Before it is told, for it may let go of the matcher at once.
+      this.#leave(waiting);
+      give(waiting.reader, matcher);
+    }
   }
 
   /** Begins to compile what is waited for, in the order in which it was asked for, as far as there is room. */
@@ -113,25 +117,23 @@ export class Grammars {
     this.#cache.startAhead();
   }
 
-  /** Returns whether the grammar is there to be given. */
-  #give(reading: Reading): boolean {
-    const { key, reader } = reading;
-    const matcher = key === this.#retiring ? undefined : this.#cache.open(key, () => this.#advance());
-    if (matcher === undefined) return false;
-    // Before it is told, for it may let go of the matcher at once.
-    this.#leave(reading);
-    reader.next(matcher);
-    reader.complete();
-    return true;
+  /** Undefined where the grammar is not there to be given. */
+  #open(key: string): GrammarMatcher | undefined {
+    return key === this.#retiring ? undefined : this.#cache.open(key, () => this.#advance());
   }
 
-  #leave(reading: Reading): void {
-    this.#waiting = this.#waiting.filter((one) => one !== reading);
+  #leave(waiting: Waiting): void {
+    this.#waiting = this.#waiting.filter((one) => one !== waiting);
   }
 
   #isAwaited(key: string): boolean {
     return this.#waiting.some((one) => one.key === key);
   }
+}
+
+function give(reader: Subscriber<GrammarMatcher>, matcher: GrammarMatcher): void {
+  reader.next(matcher);
+  reader.complete();
 }
 
 function queueFull(waiting: number): RxllmError {

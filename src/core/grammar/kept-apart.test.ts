@@ -127,6 +127,12 @@ describe('of values that are listed, exactly those are allowed', () => {
     ['enum', (values) => ({ enum: values })],
     ['enum of a type', (values) => ({ type: ['string', 'integer'], enum: values, title: 'one of them' })],
     ['anyOf', (values) => ({ anyOf: values.map((value) => ({ const: value })) })],
+    [
+      'anyOf of allOf',
+      ([first, ...others]) => ({
+        anyOf: [{ allOf: [{ enum: [first] }] }, ...others.map((value) => ({ const: value }))],
+      }),
+    ],
     ['oneOf', (values) => ({ oneOf: [{ enum: values.slice(1) }, { const: values[0] }, { enum: [values[0]] }] })],
   ])('%s', async (_, schemaOf) => {
     for (let seed = 1; seed <= 100; seed++) {

@@ -1,9 +1,9 @@
 import { groupBy } from '../group-by.ts';
 
 /**
- * Alternatives, those that may begin alike behind an `empty` part each, which is a rule of its own to XGrammar. It makes
- * an automaton of each rule, and in one step takes together the places behind what begins alike and those before what ends
- * alike: of "xyzxyw" and "xyw" side by side it makes one that allows "xyzxyzxyw".
+ * Alternatives, those that may begin alike behind an `empty` part each, which is a rule of its own to XGrammar. When that
+ * minimises a rule's automaton, it merges states reached by the same prefix and states that lead to the same suffix in one
+ * step: of "xyzxyw" and "xyw" side by side it makes one that allows "xyzxyzxyw".
  * @param beginning What an alternative begins with; undefined where that is not plain
  */
 export function keptApart(
@@ -12,9 +12,10 @@ export function keptApart(
   beginning: (alternative: string) => string | undefined,
 ): string[] {
   const some = [...new Set(alternatives)];
-  const alike = groupBy(some, (one) => beginning(one) ?? '');
-  const isPlain = (one: string) => beginning(one) !== undefined && alike.get(beginning(one)!)!.length === 1;
-  return some.map((one) => (some.length === 1 || isPlain(one) ? one : `${empty}${one}`));
+  const beginnings = some.map(beginning);
+  const alike = groupBy(beginnings, (one) => one ?? '');
+  const isAlone = (one: string | undefined) => some.length === 1 || (one !== undefined && alike.get(one)!.length === 1);
+  return some.map((one, at) => (isAlone(beginnings[at]) ? one : `${empty}${one}`));
 }
 
 /** What tells a beginning from others: of a character of three bytes or more the first two, for one alike does no harm. */

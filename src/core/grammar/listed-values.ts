@@ -2,8 +2,8 @@ import { isRecord } from '../is-record.ts';
 import { BOUNDS, type Keywords } from './keywords.ts';
 
 /**
- * A schema whose listed values XGrammar might mix as a choice of such that hold one each, every one in two layers: it puts
- * a layer's values side by side into the rule above. Undefined where it lists none, or none that might be mixed.
+ * A schema whose listed values XGrammar might mix, rewritten as `anyOf` of one-value schemas, each wrapped in another
+ * `anyOf`, because XGrammar inlines one level. Undefined where it lists none, or none that might be mixed.
  */
 export function listedApart(schema: Keywords): Keywords | undefined {
   if (schema.$ref !== undefined || schema.const !== undefined) return undefined;
@@ -21,15 +21,16 @@ export function listedApart(schema: Keywords): Keywords | undefined {
 
 const layered = (schema: unknown): Keywords => ({ anyOf: [schema] });
 
-/** Of integers: its digits. */
+/** Whether it is a range of integers: the digits of two side by side XGrammar mixes as it does values. */
 const isRange = (schema: unknown) => isRecord(schema) && BOUNDS.some((name) => schema[name] !== undefined);
 
-/** Of `const` or `enum`. */
+/** Of `const` or `enum`, also inside of an `allOf`, which is no rule of its own to XGrammar. */
 function valuesOf(schema: unknown): readonly unknown[] {
   const keywords: Keywords = isRecord(schema) ? schema : {};
   if (keywords.$ref !== undefined) return [];
   if (keywords.const !== undefined) return [keywords.const];
-  return Array.isArray(keywords.enum) ? keywords.enum : [];
+  if (Array.isArray(keywords.enum)) return keywords.enum;
+  return Array.isArray(keywords.allOf) ? keywords.allOf.flatMap(valuesOf) : [];
 }
 
 /**

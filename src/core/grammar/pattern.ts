@@ -48,7 +48,7 @@ class Printer {
 
   print(): string {
     const { alternatives } = this.#parse();
-    // Between the quotes of a string.
+    // Alternatives between the quotes of a string need a group, or only the first and the last would get a quote.
     return this.#choice(alternatives, true, true, this.#isJson && alternatives.length > 1);
   }
 
