@@ -38,7 +38,7 @@ export function loadTest({ seconds, isMeasured }: { readonly seconds: number; re
       await eventually(async () => {
         const { running = 0, waiting = 0 } = (await server.report()).stats ?? {};
         expect(running + waiting).toBe(streams);
-      }, 20_000);
+      });
       const ended = clients.next<{ counts: LoadCounts }>();
       const { code, ms } = await server.terminate();
       const { last, wrong } = (await ended).counts;
