@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { LoadCounts } from './load-clients.ts';
-import { described, Forked, riseOverLastHalf, soakServer } from './soak.ts';
+import { riseOverLastHalf } from './memory.ts';
+import { described, Forked, soakServer } from './soak.ts';
 import { eventually } from './waiting.ts';
 
 const EVENT_STREAMS = 200;
