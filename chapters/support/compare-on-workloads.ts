@@ -1,12 +1,18 @@
 import { fileURLToPath } from 'node:url';
-import { asyncScheduler } from 'rxjs';
 import { loadModel } from 'rxllm';
-import { createProgress, type LoadStats, type Measured, measureLoad, readWorkload, withServers } from 'rxllm/bench';
+import {
+  createProgress,
+  type LoadStats,
+  type Measured,
+  measureLoad,
+  performanceClock,
+  readWorkload,
+  withServers,
+} from 'rxllm/bench';
 import { args, size } from './args.ts';
 import { markdownTable } from './table.ts';
 
 const WORKLOADS = ['uniform-8-128', 'loguniform-8-128'];
-const scheduler = { now: () => performance.now(), schedule: asyncScheduler.schedule.bind(asyncScheduler) };
 
 /** Two engines behind HTTP, in turn, on loads whose requests come all at once. As Markdown. */
 export async function compareOnWorkloads(engines: readonly [string, string]): Promise<string> {
@@ -20,7 +26,7 @@ export async function compareOnWorkloads(engines: readonly [string, string]): Pr
     const { requests: all } = await readWorkload(path, 1);
     const requests = all.slice(0, count).map((request) => ({ ...request, arrivalMs: 0 }));
     const progress = createProgress(name, runs * requests.length * engines.length);
-    const job = { workload: { name, requests }, runs, warmup: size(3, 1), scheduler };
+    const job = { workload: { name, requests }, runs, warmup: size(3, 1), scheduler: performanceClock };
     const measured = await withServers({ engines, model, maxQueue: 256 }, (contestants) =>
       measureLoad(contestants, job, progress),
     );
