@@ -10,6 +10,7 @@ import {
   withServers,
 } from 'rxllm/bench';
 import { args, size } from './args.ts';
+import { ratioOf } from './ratio-of.ts';
 import { markdownTable } from './table.ts';
 
 const WORKLOADS = ['uniform-8-128', 'loguniform-8-128'];
@@ -32,7 +33,7 @@ export async function compareOnWorkloads(engines: readonly [string, string]): Pr
     );
     progress.stop();
     rows.push(...rowsOf(name, measured));
-    ratios.push(`${ratioOf(measured)} on \`${name}\``);
+    ratios.push(`${ratioOf(measured, 2)} on \`${name}\``);
   }
   const table = markdownTable(['workload', 'engine', 'tokens/s', 'mean TTFT ms', 'mean TPOT ms'], rows);
   return `${table}
@@ -48,10 +49,4 @@ function rowsOf(workload: string, { results }: Measured<LoadStats>): string[][] 
     ttft?.mean.toFixed(0) ?? '–',
     tpot?.mean.toFixed(2) ?? '–',
   ]);
-}
-
-function ratioOf({ comparisons: [comparison] }: Measured<LoadStats>): string {
-  const ratio = comparison?.ratios['Tok/s'];
-  if (ratio === undefined) throw new Error('the tokens/s of the two were not compared');
-  return `${ratio.median.toFixed(2)} (${ratio.q1.toFixed(2)} to ${ratio.q3.toFixed(2)})`;
 }
