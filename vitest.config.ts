@@ -20,6 +20,7 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
+    // The patience of test/support/waiting.ts.
     expect: { poll: { timeout: 30_000 } },
     // A recipe with a slot of the wrong kind must not compile: checked by the compiler, reported as tests.
     typecheck: { enabled: true, include: ['src/**/*.test-d.ts'] },

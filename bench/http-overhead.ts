@@ -10,7 +10,7 @@
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { median, percentile } from '../src/bench/stats.ts';
+import { median, quartiles } from '../src/bench/stats.ts';
 import type { Engine } from '../src/core/contracts/index.ts';
 import { loadModel } from '../src/core/model/load-model.ts';
 import { scriptedRuntime } from '../src/core/runtime/scripted-runner.ts';
@@ -96,12 +96,8 @@ async function timed(name: keyof typeof runs): Promise<number> {
   return ms;
 }
 
-function quartiles(sample: readonly number[]): { readonly q1: number; readonly median: number; readonly q3: number } {
-  return { q1: percentile(sample, 25), median: median(sample), q3: percentile(sample, 75) };
-}
-
-const show = ({ q1, median, q3 }: ReturnType<typeof quartiles>, digits: number) =>
-  `${median.toFixed(digits)} (${q1.toFixed(digits)} to ${q3.toFixed(digits)})`;
+const show = (sample: readonly number[], digits: number) =>
+  `${median(sample).toFixed(digits)} (${quartiles(sample, digits)})`;
 
 console.log(`${engine.description}; ${maxTokens} tokens, ${pairs} pairs; median (quartiles)`);
 for (const name of ['HTTP, whole', 'HTTP, streamed'] as const) {
@@ -116,12 +112,12 @@ for (const name of ['HTTP, whole', 'HTTP, streamed'] as const) {
     const order = pair % 2 === 0 ? (['in process', name] as const) : ([name, 'in process'] as const);
     for (const which of order) (which === name ? httpMs : inProcessMs).push(await timed(which));
   }
-  const added = quartiles(httpMs.map((ms, pair) => ms - inProcessMs[pair]!));
-  const ratio = quartiles(httpMs.map((ms, pair) => inProcessMs[pair]! / ms));
-  const perSecond = quartiles(inProcessMs.map((ms) => (maxTokens * 1000) / ms));
+  const added = httpMs.map((ms, pair) => ms - inProcessMs[pair]!);
+  const ratios = httpMs.map((ms, pair) => inProcessMs[pair]! / ms);
+  const perSecond = inProcessMs.map((ms) => (maxTokens * 1000) / ms);
   const fastest = Math.min(...httpMs) - Math.min(...inProcessMs);
   console.log(
-    `${name.padEnd(15)} added ms ${show(added, 2)}, tokens/s against in process ${show(ratio, 3)}, in process ${show(perSecond, 0)}; fastest against fastest, added ms ${fastest.toFixed(2)}`,
+    `${name.padEnd(15)} added ms ${show(added, 2)}, tokens/s against in process ${show(ratios, 3)}, in process ${show(perSecond, 0)}; fastest against fastest, added ms ${fastest.toFixed(2)}`,
   );
 }
 socket.destroy();

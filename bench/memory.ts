@@ -1,25 +1,20 @@
 /**
  * Whether memory stays flat: 1,000 generations on one engine (or as many as the first argument says), prompts of 8 to
- * 256 tokens, resident memory after every tenth and a garbage collection. Flat means that it rises by less than 2% over the last half, from the
- * median of its first part to that of its second. Exits 1 where it does not.
+ * 256 tokens, resident memory after every tenth and a garbage collection. Flat means that it rises by less than 2% over
+ * the last half, from the median of its first part to that of its second. Exits 1 where it does not.
  */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { createProgress } from '../src/bench/progress.ts';
-import { percentile } from '../src/bench/stats.ts';
+import { median } from '../src/bench/stats.ts';
 import { syntheticWorkload } from '../src/bench/workload.ts';
 import { EMBEDDED_MODEL } from '../src/cli/options.ts';
 import { loadModel } from '../src/core/model/load-model.ts';
 import { createRandom } from '../src/core/sampling/random.ts';
 import { createEngine, kvCache } from '../src/engines/index.ts';
+import { collectGarbage, riseOverLastHalf } from '../test/support/memory.ts';
 
 const generations = Number(process.argv[2] ?? 1000);
 const SAMPLED_EVERY = 10;
 const LIMIT = 0.02;
-
-// Garbage that is still to be collected says nothing about a leak.
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 const model = await loadModel(EMBEDDED_MODEL);
 const engine = await createEngine(kvCache, model);
@@ -38,18 +33,21 @@ for (const [index, { prompt, params }] of requests.entries()) {
   await engine.generate(prompt, params.maxTokens, params);
   progress.advance();
   if ((index + 1) % SAMPLED_EVERY !== 0) continue;
+  // Garbage that is still to be collected says nothing about a leak.
   collectGarbage();
   residentMiB.push(process.memoryUsage.rss() / 2 ** 20);
 }
 progress.stop();
 await engine.close();
 
-/** Median of the samples from one share of the run to another. */
-const median = (from: number, to: number) =>
-  percentile(residentMiB.slice(residentMiB.length * from, residentMiB.length * to), 50);
-const rise = median(0.75, 1) / median(0.5, 0.75) - 1;
+const quarters = [0, 1, 2, 3].map((quarter) => {
+  const size = residentMiB.length / 4;
+  return median(residentMiB.slice(quarter * size, (quarter + 1) * size)).toFixed(1);
+});
+const rise = riseOverLastHalf(residentMiB);
+const isFlat = rise < LIMIT;
 const percent = (value: number) => `${(value * 100).toFixed(2)}%`;
-console.log(`first half  : ${median(0, 0.25).toFixed(1)} → ${median(0.25, 0.5).toFixed(1)} MiB resident`);
-console.log(`second half : ${median(0.5, 0.75).toFixed(1)} → ${median(0.75, 1).toFixed(1)} MiB, ${percent(rise)}`);
-console.log(`flat        : ${rise < LIMIT ? `yes, below ${percent(LIMIT)}` : 'NO'} (${generations} generations)`);
-if (rise >= LIMIT) process.exitCode = 1;
+console.log(`first half  : ${quarters[0]} → ${quarters[1]} MiB resident`);
+console.log(`second half : ${quarters[2]} → ${quarters[3]} MiB, ${percent(rise)}`);
+console.log(`flat        : ${isFlat ? `yes, below ${percent(LIMIT)}` : 'NO'} (${generations} generations)`);
+if (!isFlat) process.exitCode = 1;

@@ -2,7 +2,7 @@
  * A decode step over paged blocks against its contiguous twin, float32: `npx tsx bench/paged-step.ts [MODEL_DIR]`, without
  * a folder on SmolLM2-135M's shape. The two take turns; a ratio is the median over the pairs. Exits 1 above 1.35.
  */
-import { median, percentile } from '../src/bench/stats.ts';
+import { median, quartiles } from '../src/bench/stats.ts';
 import { pagedAgainstContiguous } from './support/paged-against-contiguous.ts';
 import { randomSmolLm } from './support/random-model.ts';
 import { describeMachine, printTable } from './support/report.ts';
@@ -19,8 +19,7 @@ for (const batch of [1, 8]) {
     if (rows.length === 0) describeMachine({ description }, directory);
     if (median(ratios) > MOST) process.exitCode = 1;
     const figures = [median(paged), median(contiguous), median(ratios)];
-    const quartiles = `${percentile(ratios, 25).toFixed(2)} to ${percentile(ratios, 75).toFixed(2)}`;
-    rows.push([batch, context, ...figures.map((value) => value.toFixed(2)), quartiles]);
+    rows.push([batch, context, ...figures.map((value) => value.toFixed(2)), quartiles(ratios, 2)]);
   }
 }
 printTable(['batch', 'context', 'paged, ms', 'contiguous, ms', 'ratio', 'quartiles'], rows);

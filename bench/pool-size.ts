@@ -2,7 +2,7 @@
  * A decode step must not cost more because the KV pool is larger: `npx tsx bench/pool-size.ts [MODEL_DIR]` compares pools
  * of 256 and 4,096 blocks of 16 tokens, in turns, and exits 1 if the median ratio of a layout is above 1.1.
  */
-import { median, percentile } from '../src/bench/stats.ts';
+import { median, quartiles } from '../src/bench/stats.ts';
 import { DecodeBench } from './support/decode-bench.ts';
 import { describeMachine, printTable } from './support/report.ts';
 
@@ -34,8 +34,7 @@ for (const layout of ['paged', 'contiguous'] as const) {
   const ratios = pairs.map(([ofSmall, ofLarge]) => ofLarge / ofSmall);
   failed ||= median(ratios) > MOST;
   const figures = [median(pairs.map(([ms]) => ms)), median(pairs.map(([, ms]) => ms)), median(ratios)];
-  const quartiles = `${percentile(ratios, 25).toFixed(3)} to ${percentile(ratios, 75).toFixed(3)}`;
-  rows.push([layout, ...figures.map((value) => value.toFixed(3)), quartiles]);
+  rows.push([layout, ...figures.map((value) => value.toFixed(3)), quartiles(ratios, 3)]);
   await Promise.all([small.runner.dispose(), large.runner.dispose()]);
 }
 printTable(['layout', `${SMALL} blocks, ms`, `${LARGE} blocks, ms`, 'ratio', 'quartiles'], rows);

@@ -3,7 +3,7 @@
  * Decode is of one row behind 128 tokens, prefill of 512 tokens at once.
  */
 import { firstValueFrom } from 'rxjs';
-import { median, percentile } from '../src/bench/stats.ts';
+import { median, quartiles } from '../src/bench/stats.ts';
 import type { KvPool } from '../src/core/contracts/index.ts';
 import { llama } from '../src/core/graph/llama-graph.ts';
 import { quantized } from '../src/core/graph/quantized.ts';
@@ -66,7 +66,7 @@ for (const [name, slot] of [
     for (let pair = 0; pair < PAIRS; pair++) pairs.push([await floats[what](), await other[what]()]);
     const over = pairs.map(([a, b]) => a / b);
     const ms = `${Math.min(...pairs.map(([a]) => a)).toFixed(2)} → ${Math.min(...pairs.map(([, b]) => b)).toFixed(2)}`;
-    return `${ms}: ×${median(over).toFixed(2)} (${percentile(over, 25).toFixed(2)}–${percentile(over, 75).toFixed(2)})`;
+    return `${ms}: ×${median(over).toFixed(2)} (${quartiles(over, 2)})`;
   };
   rows.push([name, other.loadMs.toFixed(0), await ratios('decode'), await ratios('prefill')]);
   await other.runner.dispose();

@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { described, riseOverLastHalf, soakServer } from './support/soak.ts';
+import { riseOverLastHalf } from './support/memory.ts';
+import { described, soakServer } from './support/soak.ts';
 import type { SoakCounts } from './support/soak-clients.ts';
 import { eventually } from './support/waiting.ts';
 

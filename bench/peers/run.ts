@@ -11,7 +11,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { median, percentile } from '../../src/bench/stats.ts';
+import { median, quartiles } from '../../src/bench/stats.ts';
 
 const CASES = ['prefill512', 'decode_b1_c128', 'decode_b1_c1024', 'decode_b8_c128'] as const;
 type Line = Record<(typeof CASES)[number], { readonly best: number; readonly median: number } | null>;
@@ -91,7 +91,7 @@ for (const model of values.models.split(',')) {
   const ratios = (ours: string, other: string, test: (typeof CASES)[number]) => {
     const [a, b] = [rates(ours, test), rates(other, test)];
     const all = a.map((rate, round) => rate / b[round]!);
-    return `${show(median(all))} (${show(percentile(all, 25))} … ${show(percentile(all, 75))})`;
+    return `${median(all).toFixed(2)} (${quartiles(all, 2)})`;
   };
   const isOurs = ([name]: readonly [string, unknown]) => name.startsWith('rxllm');
   for (const [ours] of field.filter(isOurs)) {

@@ -1,4 +1,5 @@
 import { cpus } from 'node:os';
+import { type Cell, textTable } from '../../src/bench/text-table.ts';
 import type { ModelRunner } from '../../src/core/contracts/index.ts';
 
 export function describeMachine(runner: Pick<ModelRunner, 'description'>, directory: string): void {
@@ -6,8 +7,7 @@ export function describeMachine(runner: Pick<ModelRunner, 'description'>, direct
   console.log(`${directory} on ${runner.description}; node ${process.version}, ${cpus().length} × ${cpu?.model}`);
 }
 
-export function printTable(head: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
-  const cells = [head, ...rows].map((row) => row.map(String));
-  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
-  for (const row of cells) console.log(row.map((cell, column) => cell.padStart(widths[column]!)).join('  '));
+/** Rows under a head, all set to the right: most cells are numbers with as many digits as they deserve. */
+export function printTable(head: readonly string[], rows: readonly (readonly Cell[])[]): void {
+  console.log(textTable(head, rows, 'all'));
 }

@@ -1,8 +1,8 @@
 /** One decode step over a cache that is copied each time, and over one that is written in place, for longer regions. */
 import { firstValueFrom } from 'rxjs';
 import { llama, loadModel, native, type RuntimeSlot, stock } from 'rxllm';
+import { median } from 'rxllm/bench';
 import { args, judge, size } from '../support/args.ts';
-import { median } from '../support/quantile.ts';
 import { textTable } from '../support/table.ts';
 
 const model = await loadModel(args.model);

@@ -1,11 +1,11 @@
 /** The two engines in turn at 512 tokens, and TPOT against length, as a table and a picture. */
 import { writeFileSync } from 'node:fs';
 import { kvCache, type StagedRecipe, transformer } from 'rxllm';
+import { median } from 'rxllm/bench';
 import { args, size } from '../support/args.ts';
 import { beforeAndAfter } from '../support/before-and-after.ts';
 import { lineChart } from '../support/line-chart.ts';
 import { writeMeasured } from '../support/measured.ts';
-import { median } from '../support/quantile.ts';
 import { markdownTable } from '../support/table.ts';
 import { byLength, tokenTimes } from '../support/tpot-by-length.ts';
 

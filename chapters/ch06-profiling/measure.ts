@@ -4,6 +4,7 @@ import { continuous, type EngineOptions, int4, kvCache, loadModel, paged, type S
 import {
   KERNELS,
   measureCeilings,
+  median,
   opRun,
   type PhasePoint,
   phasePoints,
@@ -14,7 +15,6 @@ import {
 import { args, size } from '../support/args.ts';
 import { writeMeasured } from '../support/measured.ts';
 import { decodePasses, optionsFor, prefillPasses, requestsFor, runsOf } from '../support/phases.ts';
-import { median } from '../support/quantile.ts';
 import { markdownTable } from '../support/table.ts';
 
 const model = await loadModel(args.model);

@@ -1,13 +1,13 @@
 /** Memory and time of a prompt against its length, naive and flash; and the two engines in turn on one request. */
 import { writeFileSync } from 'node:fs';
 import { flashAttention, staticBatch } from 'rxllm';
+import { median, quartiles } from 'rxllm/bench';
 import { prefillTimes, SMOLLM_LAYERS, withSmolLmLayers } from '../../bench/support/prefill-bench.ts';
 import { prefillMemory } from '../../bench/support/prefill-memory.ts';
 import { args, size } from '../support/args.ts';
 import { beforeAndAfter } from '../support/before-and-after.ts';
 import { lineChart } from '../support/line-chart.ts';
 import { writeMeasured } from '../support/measured.ts';
-import { median, quantile } from '../support/quantile.ts';
 import { markdownTable } from '../support/table.ts';
 
 const LENGTHS = args.quick ? [128, 256] : [256, 512, 1024, 1536, 2048];
@@ -46,7 +46,6 @@ if (!args.quick) {
 }
 
 const ratios = times.flash.map((ms, round) => ms / times.naive[round]!);
-const quartiles = `${quantile(ratios, 0.25).toFixed(2)} to ${quantile(ratios, 0.75).toFixed(2)}`;
 const rows = LENGTHS.map((tokens, at) => [tokens, ...alive[at]!, Number((alive[at]![0]! / alive[at]![1]!).toFixed(1))]);
 const ms = ATTENTIONS.map((attention) => `${attention} ${median(times[attention]).toFixed(0)} ms`).join(', ');
 writeMeasured(
@@ -57,7 +56,7 @@ ${markdownTable(['tokens in the prompt', 'naive, MiB', 'flash, MiB', 'naive / fl
 
 ${SMOLLM_LAYERS.layers} layers of SmolLM2-135M's shape. With the arena, ${longest} tokens hold ${held[0]} MiB under naive and ${held[1]} MiB under flash.
 
-Prefill of ${longest} tokens: ${ms}. Flash over naive: ${median(ratios).toFixed(2)} (${quartiles}; median of ${ROUNDS} pairs in turn, quartiles).
+Prefill of ${longest} tokens: ${ms}. Flash over naive: ${median(ratios).toFixed(2)} (${quartiles(ratios, 2)}; median of ${ROUNDS} pairs in turn, quartiles).
 
 ${await beforeAndAfter([staticBatch.name, flashAttention.name], { pairs: size(7, 1), maxTokens: size(128, 4) })}`,
 );

@@ -1,8 +1,8 @@
 /** What blocks cost: a row's keys are gathered first, all rows as far as the longest. So long and short rows run apart. */
 import { firstValueFrom } from 'rxjs';
 import { cutIntoRuns, type ForwardBatch, type KvLayout, llama, loadModel, native } from 'rxllm';
+import { median } from 'rxllm/bench';
 import { args, size } from '../support/args.ts';
-import { median } from '../support/quantile.ts';
 import { textTable } from '../support/table.ts';
 
 const BLOCK = 16;

@@ -1,18 +1,17 @@
 /** The two engines in turn on one request; how many fit in 64 MiB and what that gives; what gathering costs a step. */
 import { basename } from 'node:path';
 import { contiguousSlots, continuous, createEngine, loadModel, paged, pagedBlocks } from 'rxllm';
+import { median, quartiles } from 'rxllm/bench';
 import { pagedAgainstContiguous } from '../../bench/support/paged-against-contiguous.ts';
 import { randomSmolLm } from '../../bench/support/random-model.ts';
 import { args, size } from '../support/args.ts';
 import { beforeAndAfter } from '../support/before-and-after.ts';
 import { howManyFit, requestsToFit, runAll } from '../support/how-many-fit.ts';
 import { writeMeasured } from '../support/measured.ts';
-import { median, quantile } from '../support/quantile.ts';
 import { markdownTable } from '../support/table.ts';
 
 const PAIRS = size(15, 1);
-const ratio = (ratios: readonly number[]) =>
-  `${median(ratios).toFixed(2)} (${quantile(ratios, 0.25).toFixed(2)} to ${quantile(ratios, 0.75).toFixed(2)})`;
+const ratio = (ratios: readonly number[]) => `${median(ratios).toFixed(2)} (${quartiles(ratios, 2)})`;
 
 const model = await loadModel(args.model);
 const options = { kvCacheMemoryMiB: 64, maxModelLen: 2048, maxNumSeqs: 64 };

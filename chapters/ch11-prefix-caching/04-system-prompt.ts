@@ -1,9 +1,9 @@
 /** One long system prompt above many questions: the first request computes it, the others find it. Hits and TTFT. */
 import { createEngine, loadModel, paged, prefixCaching } from 'rxllm';
+import { median } from 'rxllm/bench';
 import { sharedPrefixPrompts } from '../../bench/support/shared-prefix.ts';
 import { args, size } from '../support/args.ts';
 import { resultOf } from '../support/chat.ts';
-import { median } from '../support/quantile.ts';
 import { textTable } from '../support/table.ts';
 
 const model = await loadModel(args.model);

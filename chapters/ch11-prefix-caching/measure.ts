@@ -1,12 +1,12 @@
 /** The two engines in turn on one request, on a chat, and the first token behind a prefix that is cached or cold. */
 import { createEngine, loadModel, type Model, paged, prefixCaching } from 'rxllm';
+import { median, quartiles } from 'rxllm/bench';
 import { randomSmolLmModel } from '../../bench/support/random-model.ts';
 import { coldAndWarm, sharedPrefixPrompts } from '../../bench/support/shared-prefix.ts';
 import { args, size } from '../support/args.ts';
 import { beforeAndAfter } from '../support/before-and-after.ts';
 import { chat, QUESTIONS, type Turn } from '../support/chat.ts';
 import { writeMeasured } from '../support/measured.ts';
-import { median, quantile } from '../support/quantile.ts';
 import { markdownTable } from '../support/table.ts';
 
 const PAIRS = size(15, 1);
@@ -17,8 +17,7 @@ async function sharedPrefix(model: Model): Promise<(string | number)[]> {
   const engine = await createEngine(prefixCaching, model, { maxModelLen: 2048 });
   const { cold, warm, ratios, cached } = await coldAndWarm(engine, prompts, PAIRS);
   await engine.close();
-  const quartiles = `${quantile(ratios, 0.25).toFixed(1)} to ${quantile(ratios, 0.75).toFixed(1)}`;
-  const ratio = `${median(ratios).toFixed(1)} (${quartiles})`;
+  const ratio = `${median(ratios).toFixed(1)} (${quartiles(ratios, 1)})`;
   return [model.name, prompts[0]!.length, cached, median(cold).toFixed(2), median(warm).toFixed(2), ratio];
 }
 

@@ -1,8 +1,8 @@
 /** One pass over several tokens costs little more than a pass over one: the weights are read once for all of them. */
 import { firstValueFrom } from 'rxjs';
 import { type KvPool, llama, loadModel, native } from 'rxllm';
+import { median } from 'rxllm/bench';
 import { args, size } from '../support/args.ts';
-import { median } from '../support/quantile.ts';
 import { textTable } from '../support/table.ts';
 
 const CONTEXT = 128;

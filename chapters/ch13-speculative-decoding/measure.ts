@@ -1,12 +1,12 @@
 /** The two engines in turn, acceptance and speed by kind of text and by k, as tables and pictures. */
 import { writeFileSync } from 'node:fs';
 import { type Engine, prefixCaching, promptLookup, speculative } from 'rxllm';
+import { median, quartiles } from 'rxllm/bench';
 import { args, size } from '../support/args.ts';
 import { barChart } from '../support/bar-chart.ts';
 import { beforeAndAfter } from '../support/before-and-after.ts';
 import { lineChart } from '../support/line-chart.ts';
 import { writeMeasured } from '../support/measured.ts';
-import { median, quantile } from '../support/quantile.ts';
 import { markdownTable } from '../support/table.ts';
 import {
   acceptance,
@@ -64,9 +64,7 @@ await withRecipes(
           last.drafts === 0 ? '–' : acceptance(last).toFixed(3),
           last.drafts === 0 ? '–' : tokensPerPass(last).toFixed(2),
           median(outcomes[at]!.map(tokensPerS)).toFixed(0),
-          at === 0
-            ? ''
-            : `${median(gained).toFixed(2)} (${quantile(gained, 0.25).toFixed(2)} to ${quantile(gained, 0.75).toFixed(2)})`,
+          at === 0 ? '' : `${median(gained).toFixed(2)} (${quartiles(gained, 2)})`,
         ]);
       }
     }

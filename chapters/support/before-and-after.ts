@@ -1,6 +1,7 @@
 import { loadModel } from 'rxllm';
 import { type BenchStats, createProgress, type Measured, measurePrompt, withEngines, withServers } from 'rxllm/bench';
 import { args, size } from './args.ts';
+import { ratioOf } from './ratio-of.ts';
 import { markdownTable } from './table.ts';
 
 export interface Comparing {
@@ -28,7 +29,7 @@ export async function beforeAndAfter(engines: readonly [string, string], compari
   const rows = [...rowsOf('in process', offline), ...rowsOf('HTTP', online)];
   return `${markdownTable(['', 'engine', 'tokens/s', 'TTFT ms', 'TPOT ms'], rows)}
 
-A prompt of ${line.model.tokenizer.encode(args.prompt).length} tokens, ${maxTokens} tokens out, ${pairs} pairs in turn. Tokens/s of \`${engines[1]}\` over \`${engines[0]}\`: ${ratioOf(offline)} in process, ${ratioOf(online)} over HTTP (median of the pairs, quartiles).`;
+A prompt of ${line.model.tokenizer.encode(args.prompt).length} tokens, ${maxTokens} tokens out, ${pairs} pairs in turn. Tokens/s of \`${engines[1]}\` over \`${engines[0]}\`: ${ratioOf(offline, 3)} in process, ${ratioOf(online, 3)} over HTTP (median of the pairs, quartiles).`;
 }
 
 function rowsOf(where: string, { results }: Measured<BenchStats>): string[][] {
@@ -40,10 +41,4 @@ function rowsOf(where: string, { results }: Measured<BenchStats>): string[][] {
     ms(ttftMs),
     ms(tpotMs),
   ]);
-}
-
-function ratioOf({ comparisons: [comparison] }: Measured<BenchStats>): string {
-  const ratio = comparison?.ratios['Tok/s'];
-  if (ratio === undefined) throw new Error('the tokens/s of the two were not compared');
-  return `${ratio.median.toFixed(3)} (${ratio.q1.toFixed(3)} to ${ratio.q3.toFixed(3)})`;
 }

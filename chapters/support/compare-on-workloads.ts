@@ -1,12 +1,19 @@
 import { fileURLToPath } from 'node:url';
-import { asyncScheduler } from 'rxjs';
 import { loadModel } from 'rxllm';
-import { createProgress, type LoadStats, type Measured, measureLoad, readWorkload, withServers } from 'rxllm/bench';
+import {
+  createProgress,
+  type LoadStats,
+  type Measured,
+  measureLoad,
+  performanceClock,
+  readWorkload,
+  withServers,
+} from 'rxllm/bench';
 import { args, size } from './args.ts';
+import { ratioOf } from './ratio-of.ts';
 import { markdownTable } from './table.ts';
 
 const WORKLOADS = ['uniform-8-128', 'loguniform-8-128'];
-const scheduler = { now: () => performance.now(), schedule: asyncScheduler.schedule.bind(asyncScheduler) };
 
 /** Two engines behind HTTP, in turn, on loads whose requests come all at once. As Markdown. */
 export async function compareOnWorkloads(engines: readonly [string, string]): Promise<string> {
@@ -20,13 +27,13 @@ export async function compareOnWorkloads(engines: readonly [string, string]): Pr
     const { requests: all } = await readWorkload(path, 1);
     const requests = all.slice(0, count).map((request) => ({ ...request, arrivalMs: 0 }));
     const progress = createProgress(name, runs * requests.length * engines.length);
-    const job = { workload: { name, requests }, runs, warmup: size(3, 1), scheduler };
+    const job = { workload: { name, requests }, runs, warmup: size(3, 1), scheduler: performanceClock };
     const measured = await withServers({ engines, model, maxQueue: 256 }, (contestants) =>
       measureLoad(contestants, job, progress),
     );
     progress.stop();
     rows.push(...rowsOf(name, measured));
-    ratios.push(`${ratioOf(measured)} on \`${name}\``);
+    ratios.push(`${ratioOf(measured, 2)} on \`${name}\``);
   }
   const table = markdownTable(['workload', 'engine', 'tokens/s', 'mean TTFT ms', 'mean TPOT ms'], rows);
   return `${table}
@@ -42,10 +49,4 @@ function rowsOf(workload: string, { results }: Measured<LoadStats>): string[][] 
     ttft?.mean.toFixed(0) ?? '–',
     tpot?.mean.toFixed(2) ?? '–',
   ]);
-}
-
-function ratioOf({ comparisons: [comparison] }: Measured<LoadStats>): string {
-  const ratio = comparison?.ratios['Tok/s'];
-  if (ratio === undefined) throw new Error('the tokens/s of the two were not compared');
-  return `${ratio.median.toFixed(2)} (${ratio.q1.toFixed(2)} to ${ratio.q3.toFixed(2)})`;
 }

@@ -1,7 +1,7 @@
 import { filter, pairwise, timestamp } from 'rxjs';
 import { createEngine, loadModel, type StagedRecipe } from 'rxllm';
+import { median, performanceClock } from 'rxllm/bench';
 import { args } from './args.ts';
-import { median } from './quantile.ts';
 
 /** Milliseconds of each token after the first, of one greedy text of so many tokens. */
 export async function tokenTimes(recipe: StagedRecipe, length: number): Promise<number[]> {
@@ -9,7 +9,7 @@ export async function tokenTimes(recipe: StagedRecipe, length: number): Promise<
   const times: number[] = [];
   const request = { prompt: args.prompt, params: { maxTokens: length, ignoreEos: true } };
   const token$ = engine.stream(request).pipe(filter(({ type }) => type === 'token'));
-  await token$.pipe(timestamp({ now: () => performance.now() }), pairwise()).forEach(([before, after]) => {
+  await token$.pipe(timestamp(performanceClock), pairwise()).forEach(([before, after]) => {
     times.push(after.timestamp - before.timestamp);
   });
   await engine.close();

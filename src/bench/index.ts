@@ -1,3 +1,4 @@
+export { performanceClock } from '../core/clock.ts';
 export type { BenchRequest } from './client.ts';
 export type { Ratio } from './compare.ts';
 export { behindHttp, type Contestant, inProcess, withEngines, withServers } from './contestants.ts';
@@ -25,7 +26,7 @@ export { describeProfile } from './profile/summary.ts';
 export { createProgress, type Progress } from './progress.ts';
 export { printRatios, printStats } from './report.ts';
 export { serveCommand, withServer } from './server-process.ts';
-export { type BenchStats, percentile } from './stats.ts';
+export { type BenchStats, median, percentile, quartiles } from './stats.ts';
 export { colour, FRAME, fixed, PLOT, picture, text, ticks } from './svg.ts';
 export { type Cell, textTable } from './text-table.ts';
 export { readWorkload, type Workload } from './workload.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { percentile, type Run, summarize, toBenchStats } from './stats.ts';
+import { percentile, quartiles, type Run, summarize, toBenchStats } from './stats.ts';
 
 const run = (wallMs: number, outputTokens: number, ttftMs = 0, tpotMs = 0): Run => ({
   wallMs,
@@ -54,6 +54,10 @@ describe('percentile', () => {
   it('of nothing is an error', () => {
     expect(() => percentile([], 50)).toThrow(RangeError);
   });
+});
+
+it('writes quartiles', () => {
+  expect(quartiles([1, 4, 2, 3, 5], 1)).toBe('2.0 to 4.0');
 });
 
 it('summarizes what there is', () => {

@@ -52,6 +52,10 @@ export function percentile(values: readonly number[], percent: number): number {
 
 export const median = (values: readonly number[]): number => percentile(values, 50);
 
+/** The quartiles as text, `0.98 to 1.03`, for behind a median. */
+export const quartiles = (values: readonly number[], digits: number): string =>
+  [25, 75].map((percent) => percentile(values, percent).toFixed(digits)).join(' to ');
+
 export interface Summary {
   readonly mean: number;
   readonly p50: number;

@@ -27,7 +27,7 @@ describe.skipIf(chromiumPath === undefined)(`the playground in Chromium${reason}
   });
 
   const streaming = () => page.locator('.message.pending').count();
-  const ended = () => expect.poll(streaming, { timeout: 30_000 }).toBe(0);
+  const ended = () => expect.poll(streaming).toBe(0);
 
   it('streams a reply to a message typed in, and tells what it took', async () => {
     await page.locator('summary').click();
@@ -76,7 +76,7 @@ describe.skipIf(chromiumPath === undefined)(`the playground in Chromium${reason}
     await page.getByLabel('Streams').selectOption('16');
     await page.getByRole('button', { name: 'Run' }).click();
     const label = (id: string) => page.locator(`#${id}`).getAttribute('aria-label');
-    await expect.poll(() => label('timeline'), { timeout: 20_000 }).toMatch(/^Steps \d+ to \d+, sequences( #\d+){9,}$/);
+    await expect.poll(() => label('timeline')).toMatch(/^Steps \d+ to \d+, sequences( #\d+){9,}$/);
     await expect.poll(() => label('blocks')).toMatch(/[1-9]\d* of them shared/);
     await expect.poll(() => page.locator('[data-reading=queue]').textContent()).toMatch(/[1-9]\d* waiting/);
     expect(Number(await page.locator('[data-reading=rate]').textContent())).toBeGreaterThan(0);
@@ -100,7 +100,7 @@ describe.skipIf(chromiumPath === undefined)(`the playground in Chromium${reason}
 
   it('swaps the engine, which then drafts', async () => {
     await page.getByRole('combobox', { name: 'Engine' }).selectOption('speculative');
-    await expect.poll(() => server.engine().name, { timeout: 30_000 }).toBe('speculative');
+    await expect.poll(() => server.engine().name).toBe('speculative');
     await expect.poll(() => page.locator('#timeline').getAttribute('aria-label')).toBe('No step yet');
     await page.getByLabel('Max tokens').fill('48');
     const reply = await say(page, 'Tell me a story about a boat.');

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { contiguousSlots } from '../../src/core/memory/contiguous-slots.ts';
 import { continuousBatching } from '../../src/core/scheduling/continuous-batching.ts';
 import { schedule } from '../../src/operators/schedule.ts';
 import { byteTokens } from '../support/byte-tokens.ts';
 import { type RealServer, serveScript } from '../support/real-server.ts';
 import { chunksOf, eventData } from '../support/replies.ts';
-import { eventually } from '../support/waiting.ts';
+import { eventually, until } from '../support/waiting.ts';
 
 const [A] = byteTokens('a');
 /** With 20 alternatives a token, many times what the sockets of both ends hold. */
@@ -51,10 +51,10 @@ it.each([
       top_logprobs: 20,
     });
     const kept = CHOICES - waiting;
-    await vi.waitUntil(() => {
+    await until(() => {
       const { running, ...now } = server.stats()!;
       return running === 0 && now.waiting === waiting && now.paused === kept;
-    }, 30_000);
+    });
 
     for (let round = 0; round < 3; round++) {
       const ask = () => server.post('/v1/completions', { prompt: 'b', max_tokens: 50 });

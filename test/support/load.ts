@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { LoadCounts } from './load-clients.ts';
-import { described, Forked, riseOverLastHalf, soakServer } from './soak.ts';
+import { riseOverLastHalf } from './memory.ts';
+import { described, Forked, soakServer } from './soak.ts';
 import { eventually } from './waiting.ts';
 
 const EVENT_STREAMS = 200;
@@ -38,7 +39,7 @@ export function loadTest({ seconds, isMeasured }: { readonly seconds: number; re
       await eventually(async () => {
         const { running = 0, waiting = 0 } = (await server.report()).stats ?? {};
         expect(running + waiting).toBe(streams);
-      }, 20_000);
+      });
       const ended = clients.next<{ counts: LoadCounts }>();
       const { code, ms } = await server.terminate();
       const { last, wrong } = (await ended).counts;

@@ -12,6 +12,7 @@ import { ortCApi } from '../../src/core/runtime/ort-c-api.ts';
 import { createEngine } from '../../src/engines/create-engine.ts';
 import { findStages } from '../../src/engines/registry.ts';
 import { swap } from '../../src/engines/swap.ts';
+import { heldOf } from './memory.ts';
 import { embeddedModel } from './real-server.ts';
 
 export interface SoakServerOptions {
@@ -73,9 +74,9 @@ const collections = new PerformanceObserver((list) => {
 });
 collections.observe({ entryTypes: ['gc'] });
 setInterval(() => {
-  const { rss, heapTotal, heapUsed } = process.memoryUsage();
-  resident.push(rss);
-  held.push(rss - heapTotal + (alive ?? heapUsed));
+  const usage = process.memoryUsage();
+  resident.push(usage.rss);
+  held.push(heldOf(usage, alive));
 }, 1000).unref();
 delay.enable();
 process.on('message', () => process.send?.(report()));

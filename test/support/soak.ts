@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { riseOverLastHalf } from './memory.ts';
 import type { SoakReport, SoakServerOptions } from './soak-server.ts';
 
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
@@ -52,13 +53,6 @@ export async function soakServer(options: SoakServerOptions): Promise<SoakServer
       return { left, code: await forked.exited, ms: performance.now() - start };
     },
   };
-}
-
-/** By how much memory has risen over the last half of the samples, as a share: its last quarter against the one before. */
-export function riseOverLastHalf(samples: readonly number[]): number {
-  const quarter = Math.floor(samples.length / 4);
-  const median = (of: readonly number[]) => of.toSorted((a, b) => a - b)[of.length >> 1]!;
-  return median(samples.slice(-quarter)) / median(samples.slice(-2 * quarter, -quarter)) - 1;
 }
 
 /** The figures in a line, for the log of a long run. */

@@ -7,10 +7,10 @@ import { vi } from 'vitest';
 export const PATIENCE_MS = 30_000;
 
 /** Resolves when these expectations hold, with what they give; looked at each `interval` milliseconds. */
-export const eventually = <T>(expectations: () => T | Promise<T>, interval = 20): Promise<T> =>
+export const eventually = <T>(expectations: () => T | Promise<T>, { interval = 20 } = {}): Promise<T> =>
   vi.waitFor(expectations, { timeout: PATIENCE_MS, interval });
 
-/** Resolves when this is so, looked at in each turn of the event loop: no test waits for a clock. */
+/** Resolves when this is so, looked at in each turn of the event loop; fails after `PATIENCE_MS`. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const last = performance.now() + PATIENCE_MS;
   while (!(await holds())) {

@@ -63,8 +63,6 @@ export class PrefixIndex {
 
   /** @throws Error when an entry is under another key or block than its own. */
   checkInvariants(): void {
-    const blocks = this.#byBlock.length - 1;
-    if (this.#byKey.size > blocks) throw new Error(`${this.#byKey.size} entries for ${blocks} blocks.`);
     for (const [key, entry] of this.#byKey) {
       if (entry.key !== key || this.#byBlock[entry.block] !== entry) {
         throw new Error(`The entry of key ${key} is not that of block ${entry.block}.`);

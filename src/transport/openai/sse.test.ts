@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import fastify from 'fastify';
 import { BehaviorSubject, finalize, NEVER, of, startWith } from 'rxjs';
-import { expect, it, vi } from 'vitest';
-import { PATIENCE_MS } from '../../../test/support/waiting.ts';
+import { expect, it } from 'vitest';
+import { until } from '../../../test/support/waiting.ts';
 import { sendEvents } from './sse.ts';
 
 it('disconnects a client that reads nothing for too long', async () => {
@@ -20,7 +20,7 @@ it('disconnects a client that reads nothing for too long', async () => {
   const socket = connect(Number(address.port), address.hostname).on('error', () => {});
   socket.pause();
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  await vi.waitUntil(() => left, PATIENCE_MS);
+  await until(() => left);
   expect(await (await fetch(new URL('/patient', address))).text()).toBe('data: "y"\n\ndata: [DONE]\n\n');
   socket.destroy();
   await app.close();

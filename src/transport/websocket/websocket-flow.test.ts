@@ -16,12 +16,15 @@ describe('a client that reads slowly', () => {
     // 30 MB are more than what sockets themselves hold.
     await eventually(() => expect(engine.active).toBe(1));
     let before = -1;
-    await eventually(() => {
-      const { tokens } = engine;
-      const still = tokens > 0 && tokens === before;
-      before = tokens;
-      expect(still).toBe(true);
-    }, 100);
+    await eventually(
+      () => {
+        const { tokens } = engine;
+        const still = tokens > 0 && tokens === before;
+        before = tokens;
+        expect(still).toBe(true);
+      },
+      { interval: 100 },
+    );
     expect(before).toBeLessThan(300);
     socket.ws.resume();
     await socket.end('a');
