@@ -3,7 +3,8 @@ import { firstBytes, keptApart } from './kept-apart.ts';
 
 /** How deep what begins alike is taken together: XGrammar calls itself once a group. */
 const MAX_DEPTH = 64;
-const EMPTY = '""? ';
+/** A rule of its own that allows the empty text alone. */
+export const EMPTY = '""? ';
 
 /** Choices as EBNF, what begins alike taken together, or else kept apart. */
 export function choiceText(choices: readonly string[], depth = 0): string {

@@ -1,5 +1,6 @@
 import type * as XGrammar from '@mlc-ai/web-xgrammar';
 import type { GrammarSource, JsonSource } from './grammar-source.ts';
+import { fillRanges } from './integer-text.ts';
 
 /** One line, and nothing that may repeat without end: neither white space nor indentation. */
 const ANY_WHITESPACE = false;
@@ -17,7 +18,7 @@ export async function compileGrammar(
 ): Promise<XGrammar.CompiledGrammar> {
   switch (source.type) {
     case 'json':
-      return compiler.compileJSONSchema(source.schema, ANY_WHITESPACE, ONE_LINE, SEPARATORS, !source.open);
+      return compiler.compileGrammar(await ebnfOf(xgrammar, source));
     case 'ebnf':
       return compiler.compileGrammar(source.text);
     case 'regex':
@@ -47,7 +48,6 @@ async function toolCalls(
 
 async function ebnfOf({ Grammar }: typeof XGrammar, { schema, open }: JsonSource): Promise<string> {
   const grammar = await Grammar.fromJSONSchema(schema, ANY_WHITESPACE, ONE_LINE, SEPARATORS, !open);
-  return grammar
-    .toString()
-    .replaceAll(ESCAPES, (found, byte?: string) => (byte === undefined ? found : `\\u00${byte}`));
+  const text = grammar.toString();
+  return fillRanges(text.replaceAll(ESCAPES, (found, byte?: string) => (byte === undefined ? found : `\\u00${byte}`)));
 }

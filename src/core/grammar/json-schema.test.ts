@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { JSON_SCHEMAS } from '../../../test/support/json-schemas.ts';
+import { rangeMark } from './integer-text.ts';
 import { toSchemaText } from './json-schema.ts';
 
 it('leaves a schema as it is, but for names that a grammar would misread, for integers and for texts', () => {
@@ -72,17 +73,39 @@ describe('what cannot be enforced', () => {
     );
   });
 
-  it('bounds of integers are, as ranges', () => {
+  it.each([
+    [
+      { type: 'string', enum: ['a', 1] },
+      '"type" at # cannot be enforced beside the value 1 of "enum", which has another',
+    ],
+    [{ type: 'integer', const: 1.5 }, '"type" at # cannot be enforced beside the value 1.5 of "const"'],
+    [{ type: ['null', 'array'], enum: [[1], {}] }, '"type" at # cannot be enforced beside the value {} of "enum"'],
+    [{ type: 'array', enum: [[1]], minItems: 3 }, '"minItems" at # cannot be enforced beside "enum"'],
+    [{ enum: ['a'], const: 'b' }, '"enum" at # cannot be enforced beside "const"'],
+    [
+      { type: 'object', properties: { k: { const: 1 } }, patternProperties: { '^j$': { const: 2 } } },
+      '"patternProperties" at # cannot be enforced beside "properties"',
+    ],
+    [
+      { type: 'object', patternProperties: { '^j$': { const: 2 } }, additionalProperties: { const: 'z' } },
+      '"patternProperties" at # cannot be enforced beside "additionalProperties"',
+    ],
+  ])('what XGrammar passes over in %j is refused where strict', (schema, message) => {
+    expect(() => toSchemaText(schema, true)).toThrow(message);
+    expect(() => toSchemaText(schema, false)).not.toThrow();
+  });
+
+  it.each(['enum', 'anyOf', 'oneOf', 'allOf'])('an empty "%s" is refused', (name) => {
+    expect(() => toSchemaText({ [name]: [] }, false)).toThrow(`"${name}" at # is empty`);
+  });
+
+  it('bounds of integers are, by a mark', () => {
     const schema = { type: 'array', items: { type: ['integer', 'null'], minimum: 0, maximum: 12, title: 'a' } };
     expect(JSON.parse(toSchemaText(schema, true))).toEqual({
       type: 'array',
       items: {
         title: 'a',
-        anyOf: [
-          { anyOf: [{ type: 'integer', minimum: 0, maximum: 9 }] },
-          { anyOf: [{ type: 'integer', minimum: 10, maximum: 12 }] },
-          { type: ['null'], title: 'a' },
-        ],
+        anyOf: [{ const: rangeMark(0, 12) }, { type: ['null'], title: 'a' }],
       },
     });
   });
@@ -92,6 +115,10 @@ describe('what cannot be enforced', () => {
     { type: 'string', enum: ['a'], title: 'A', description: 'b', default: 'a', examples: ['a'] },
     { $ref: '#/$defs/a', description: 'a', $defs: { a: { type: 'string' } } },
     { const: { not: 'a schema', if: 1 } },
+    { type: ['number', 'null'], enum: [1, 2.5, null] },
+    { type: 'integer', const: 3 },
+    { const: false, type: 'boolean' },
+    { type: ['array', 'object'], enum: [[1], { a: 1 }] },
   ])('%j can', (schema) => {
     expect(JSON.parse(toSchemaText(schema, true))).toEqual(schema);
   });

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../contracts/index.ts';
 import { isRecord } from '../is-record.ts';
-import { integerRanges } from './integer-range.ts';
+import { integerRange } from './integer-range.ts';
 import { ALONE, BOUNDS, FORMATS, type Keywords } from './keywords.ts';
 import { listedApart } from './listed-values.ts';
 import { toXGrammarPattern } from './pattern.ts';
@@ -28,7 +28,7 @@ const TEXT_RULES = [['pattern'], ['format'], ['minLength', 'maxLength']];
 
 /**
  * The JSON text of a schema as XGrammar reads it, which puts the names of properties into its grammar as they are, and
- * widens the bounds of integers, which are therefore split.
+ * widens the bounds of integers, in the place of which there is a mark.
  * @throws RxllmError `RXLLM_GRAMMAR_INVALID` for a count that is none, and where `strict`, for the first keyword that it
  * would not enforce
  */
@@ -72,7 +72,7 @@ function rewrite(schema: unknown, path: string, check: (schema: Keywords, path: 
     }
   });
   const kept = { ...Object.fromEntries(rewritten), ...textPattern(schema) };
-  const result = integerRanges(kept) ?? kept;
+  const result = integerRange(kept) ?? kept;
   return listedApart(result) ?? result;
 }
 
@@ -81,9 +81,15 @@ const escaped = (name: string): string => [1, 2].reduce((text) => JSON.stringify
 
 function checkCounts(schema: Keywords, path: string): void {
   const wrong = COUNTS.find((name) => schema[name] !== undefined && !isCount(schema[name]));
-  if (wrong === undefined) return;
-  throw invalidFormat(`"${wrong}" at ${path} must be a whole number of at least 0.`);
+  if (wrong !== undefined) throw invalidFormat(`"${wrong}" at ${path} must be a whole number of at least 0.`);
+  const empty = ['enum', 'anyOf', 'oneOf', 'allOf'].find((name) => [schema[name]].flat().length === 0);
+  if (empty !== undefined) throw invalidFormat(`"${empty}" at ${path} is empty, and nothing fits it; list something.`);
 }
+
+const isOfType = (value: unknown, type: unknown): boolean => {
+  if (value === null || Array.isArray(value)) return type === (value === null ? 'null' : 'array');
+  return type === typeof value || (type === 'integer' && Number.isInteger(value));
+};
 
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
 
@@ -105,9 +111,17 @@ function refuseUnenforced(schema: Keywords, path: string): void {
   if (has('format') && !FORMATS.includes(String(schema.format)))
     refuse('format', `where it is none of ${FORMATS.join(', ')}`);
 
-  const listed = ['enum', 'const'].find(has);
-  const unread = [...OF_TYPE.string, ...OF_TYPE.integer].find(has);
-  if (listed !== undefined && unread !== undefined) refuse(unread, `beside "${listed}"`);
+  const listed = ['const', 'enum'].find((name) => schema[name] !== undefined);
+  if (listed !== undefined) {
+    const unread = ['enum', 'properties', 'required', ...Object.values(OF_TYPE).flat()];
+    for (const name of unread) if (name !== listed && has(name)) refuse(name, `beside "${listed}"`);
+    const values = listed === 'const' ? [schema.const] : [schema.enum].flat();
+    const other = has('type') ? values.find((value) => !types.some((type) => isOfType(value, type))) : undefined;
+    if (other !== undefined)
+      refuse('type', `beside the value ${JSON.stringify(other)} of "${listed}", which has another`);
+  }
+  const named = ['properties', 'required', 'additionalProperties'].find(has);
+  if (has('patternProperties') && named !== undefined) refuse('patternProperties', `beside "${named}"`);
   const alone = ALONE.find(has);
   const beside = ASSERTIONS.find((name) => name !== alone && has(name));
   if (alone !== undefined && beside !== undefined) refuse(beside, `beside "${alone}"`);

@@ -1,5 +1,5 @@
 import { isRecord } from '../is-record.ts';
-import { BOUNDS, type Keywords } from './keywords.ts';
+import type { Keywords } from './keywords.ts';
 
 /**
  * A schema whose listed values XGrammar might mix, rewritten as `anyOf` of one-value schemas, each wrapped in another
@@ -15,14 +15,11 @@ export function listedApart(schema: Keywords): Keywords | undefined {
   const name = ['anyOf', 'oneOf'].find((one) => Array.isArray(schema[one]));
   if (name === undefined) return undefined;
   const members = schema[name] as readonly unknown[];
-  if (members.filter(isRange).length < 2 && !mayMix(members.flatMap(valuesOf))) return undefined;
-  return { ...schema, [name]: members.map((one) => (isRange(one) || valuesOf(one).length > 0 ? layered(one) : one)) };
+  if (!mayMix(members.flatMap(valuesOf))) return undefined;
+  return { ...schema, [name]: members.map((one) => (valuesOf(one).length > 0 ? layered(one) : one)) };
 }
 
 const layered = (schema: unknown): Keywords => ({ anyOf: [schema] });
-
-/** Whether it is a range of integers: the digits of two side by side XGrammar mixes as it does values. */
-const isRange = (schema: unknown) => isRecord(schema) && BOUNDS.some((name) => schema[name] !== undefined);
 
 /** Of `const` or `enum`, also inside of an `allOf`, which is no rule of its own to XGrammar. */
 function valuesOf(schema: unknown): readonly unknown[] {
