@@ -2,11 +2,8 @@ import { InvalidArgumentError } from 'commander';
 import { DISTRIBUTION_SYNTAX, type Distribution, parseDistribution } from '../bench/distribution.ts';
 import { GOODPUT_SYNTAX, type Goodput, parseGoodput } from '../bench/load-stats.ts';
 import type { RequestRate } from '../bench/workload.ts';
-import { engineName } from './options.ts';
 
 /** Parsers for commander, which puts the option and the value before the message. */
-export const engineNames = (text: string): readonly string[] => text.split(',').map(engineName);
-
 export function distribution(text: string): Distribution {
   return parseDistribution(text) ?? refuse(DISTRIBUTION_SYNTAX);
 }

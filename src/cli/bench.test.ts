@@ -46,7 +46,10 @@ describe('a wrong option exits 2 with the option, the value and what is allowed'
   });
 
   it.each([
-    [['sideline'], "'sideline' is invalid for argument 'mode'. Allowed choices are offline, online."],
+    [['sideline'], "'sideline' is invalid for argument 'offline|online'. Allowed choices are offline, online."],
+    [[], "missing required argument 'offline|online'"],
+    [['offline', '--engine', 'kv-cache,warp'], ", speculative. There is no 'warp'.\n"],
+    [['offline', '--engine', 'kv-cache,paged'], "There is no 'paged'. Did you mean paged-attention?\n"],
     [['offline', '--prompt', 'x', '--requests', '3'], "'--prompt <text>' cannot be used with option '--requests"],
     [['offline', '--workload', 'w', '--prompt-len', '3'], "'--workload <file>' cannot be used with option '--prompt"],
   ])('%j', async (args, message) => {

@@ -1,8 +1,8 @@
 import { Argument, type Command, Option } from 'commander';
 import { MIN_PAIRS } from '../bench/compare.ts';
-import { distribution, engineNames, goodput, requestRate } from './bench-options.ts';
+import { distribution, goodput, requestRate } from './bench-options.ts';
 import { modelOption } from './model-options.ts';
-import { DEFAULT_ENGINE, integer, notEmpty } from './options.ts';
+import { DEFAULT_ENGINE, engineNames, integer, notEmpty } from './options.ts';
 import { type BenchMode, type BenchOptions, LOAD_OPTIONS, MODES, runBench } from './run-bench.ts';
 
 /** `rxllm bench`: one request at a time, or a load of many, in this process or over HTTP, on one engine or several. */
@@ -10,7 +10,9 @@ export function addBench(program: Command): void {
   program
     .command('bench')
     .description('measure engines: one prompt again and again, or a load of many requests')
-    .addArgument(new Argument('<mode>', 'in this process, or over HTTP').choices(Object.keys(MODES)))
+    .addArgument(
+      new Argument(`<${Object.keys(MODES).join('|')}>`, 'in this process, or over HTTP').choices(Object.keys(MODES)),
+    )
     .addOption(
       new Option('--engine <names>', 'engines, separated by commas: run in turn and compared')
         .argParser(engineNames)

@@ -13,7 +13,7 @@ import {
   modelOption,
   quantizeOption,
 } from './model-options.ts';
-import { DEFAULT_ENGINE, engineName, integer, notEmpty, number } from './options.ts';
+import { DEFAULT_ENGINE, engineName, integer, notEmpty, number, optionsOnly } from './options.ts';
 import { printGeneration } from './print-generation.ts';
 import { CliError } from './report-error.ts';
 
@@ -34,7 +34,7 @@ interface GenerateOptions
 
 /** `rxllm generate`: one prompt, in this process, without a server. */
 export function addGenerate(program: Command): void {
-  program
+  const command: Command = program
     .command('generate')
     .description('continue a prompt, or answer it with --chat')
     // Not requiredOption: that would be told before an option that is misspelt.
@@ -55,11 +55,12 @@ export function addGenerate(program: Command): void {
     .option('--json-schema <file>', 'write JSON that fits the schema in this file', notEmpty)
     .option('--chat', "put the prompt into the model's chat template", false)
     .option('--json', 'print one line of JSON, and nothing else, on stdout', false)
-    .action((options: GenerateOptions, command: Command) => {
+    .action((options: GenerateOptions) => {
       const { prompt } = options;
       if (prompt === undefined) command.error("error: required option '--prompt <text>' not specified");
       return generate({ ...options, prompt });
     });
+  optionsOnly(command, () => 'Give the text with --prompt, in quotation marks.');
 }
 
 async function generate(options: GenerateOptions & { readonly prompt: string }): Promise<void> {

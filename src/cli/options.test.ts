@@ -60,10 +60,16 @@ describe('a wrong option exits 2 with the option, the value and what is allowed'
     [[...generate, '--colour'], "unknown option '--colour'"],
     [['generate', '--promt', 'hi'], "unknown option '--promt'"],
     [['fly'], "unknown command 'fly'"],
+    [['generate', 'Once upon'], "unexpected argument 'Once upon'. Give the text with --prompt"],
+    [[...generate, 'a', 'time'], "unexpected argument 'a'. Give the text with --prompt, in quotation marks.\n"],
     [
       ['serve', './models/small'],
-      "'./models/small' is invalid for argument 'model'. Give the folder of a model with --model.",
+      "unexpected argument './models/small'. Give a model's folder with --model; behind npm start, options come after",
     ],
+    [['serve', '18245'], 'options come after --: npm start -- --port 18245.\n'],
+    [[...generate, '--engine', 'continuous'], ', speculative. Did you mean continuous-batching?\n'],
+    [[...generate, '--engine', 'staticBatch'], 'Did you mean static-batching?\n'],
+    [[...generate, '--engine', ''], ', speculative.\n'],
   ])('%j', async (args, message) => {
     const { code, stderr } = await refused(...args);
     expect(code).toBe(2);
@@ -79,6 +85,12 @@ it.each(['generate', 'serve', 'bench', 'perplexity', 'profile', 'quantize', 'exp
     expect(stderr).not.toContain(process.cwd());
   },
 );
+
+it('shows no argument where there is none', async () => {
+  const { stderr } = await refused('--help');
+  expect(stderr).toMatch(/ serve \[options\] {2,}/);
+  expect((await refused('serve', '--help')).stderr).toMatch(/^Usage: rxllm serve \[options\]\n/);
+});
 
 it('prints help with code 0', async () => {
   const { code, stderr } = await refused('generate', '--help');

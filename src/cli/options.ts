@@ -1,12 +1,19 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { isUnfinished } from '../core/model/unfinished.ts';
 import { engines } from '../engines/index.ts';
 
 export { EMBEDDED_MODEL } from '../embedded-model.ts';
 
 export const DEFAULT_ENGINE = 'kv-cache';
+
+/** Refuses every argument of a command that has options only; `hint` says which option takes its place. */
+export function optionsOnly(command: Command, hint: (argument: string) => string): void {
+  command.allowExcessArguments().hook('preAction', (_, { args: [argument] }) => {
+    if (argument !== undefined) command.error(`error: unexpected argument '${argument}'. ${hint(argument)}`);
+  });
+}
 
 /** Parsers for commander, which puts the option and the value before the message. */
 export function integer(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
@@ -65,11 +72,22 @@ export function allowedHost(text: string): string {
   throw new InvalidArgumentError('Allowed: a name such as models.example, without a port, or * for all.');
 }
 
-export function engineName(name: string): string {
+export const engineName = (name: string): string => knownEngine(name);
+
+/** Several, with commas between them. */
+export const engineNames = (text: string): readonly string[] =>
+  text.split(',').map((name) => knownEngine(name, ` There is no '${name}'.`));
+
+function knownEngine(name: string, which = ''): string {
   const names = engines.map(({ recipe }) => recipe.name);
   if (names.includes(name)) return name;
-  throw new InvalidArgumentError(`Allowed: ${names.join(', ')}.`);
+  // As it is called in code (`kvCache`, `staticBatch`), or cut short.
+  const similar = names.find((known) => letters(name) !== '' && letters(known).startsWith(letters(name)));
+  const hint = similar === undefined ? '' : ` Did you mean ${similar}?`;
+  throw new InvalidArgumentError(`Allowed: ${names.join(', ')}.${which}${hint}`);
 }
+
+const letters = (name: string): string => name.toLowerCase().replaceAll(/[^a-z\d]/g, '');
 
 export function modelDirectory(path: string): string {
   // What an unfinished one lacks is told when it is loaded.

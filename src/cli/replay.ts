@@ -10,7 +10,7 @@ import { CliError } from './report-error.ts';
 export function addReplay(program: Command): void {
   program
     .command('replay')
-    .description('run a recording of `serve --record` again and compare each step')
+    .description('run a recording of `serve --record` again, on the engine it names, and compare each step')
     .argument('<file>', 'the recording')
     .option('--model <dir>', 'the model, where it is no longer in the folder of the recording', modelDirectory)
     .action(async (file: string, { model }: { readonly model?: string }) => {

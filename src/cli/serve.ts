@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Engine, EngineOptions, Model } from '../core/contracts/index.ts';
 import { loadConfigAndWeights, loadModel } from '../core/model/load-model.ts';
 import { createTurns } from '../core/runtime/turns.ts';
@@ -25,6 +25,7 @@ import {
   notEmpty,
   number,
   oneOf,
+  optionsOnly,
   several,
 } from './options.ts';
 import { checkRecordable, recordedEngine } from './recorded-engine.ts';
@@ -55,11 +56,9 @@ interface ServeOptions extends Partial<Limits>, ModelOptions {
 
 /** `rxllm serve`: the OpenAI-compatible server. */
 export function addServe(program: Command): void {
-  program
+  const command = program
     .command('serve')
     .description('serve a model over an OpenAI-compatible HTTP API')
-    .usage('[options]')
-    .argument('[model]', '', modelAsArgument)
     .option('--engine <name>', 'one of `rxllm engines`', engineName, DEFAULT_ENGINE)
     .addOption(modelOption())
     .option('--port <number>', '0 takes a free one', integer(0, 65_535), 8000)
@@ -109,12 +108,13 @@ export function addServe(program: Command): void {
       'write arrivals and plans, for `rxllm replay`; an engine swapped in writes to <file>.2, …',
       notEmpty,
     )
-    .action((_model: undefined, options: ServeOptions) => serve(options));
-}
-
-/** vLLM takes the model as an argument. */
-function modelAsArgument(): never {
-  throw new InvalidArgumentError('Give the folder of a model with --model.');
+    .action((options: ServeOptions) => serve(options));
+  // vLLM takes the model as an argument, and npm leaves only the value of an option that it takes for its own.
+  optionsOnly(
+    command,
+    (argument) =>
+      `Give a model's folder with --model; behind npm start, options come after --: npm start -- --port ${/^\d+$/.test(argument) ? argument : 8000}.`,
+  );
 }
 
 const exit = (code: number) => process.exit(code);

@@ -19,7 +19,7 @@ const STATUS = {
   RXLLM_ENGINE_UNKNOWN: 400,
   RXLLM_QUEUE_FULL: 429,
   RXLLM_ENGINE_CLOSED: 503,
-  /** The slots of a recipe do not fit together. */
+  /** The slots of a recipe do not fit together, or it is no recipe. */
   RXLLM_RECIPE_INVALID: 500,
   /** The runtime's library cannot be loaded, or its self-check failed. */
   RXLLM_RUNTIME_UNAVAILABLE: 500,

@@ -4,10 +4,12 @@ import { scriptedEngine, scriptedRecipe } from '../../test/support/scripted-engi
 import { letters, toyModel } from '../../test/support/toy-model.ts';
 import { at, virtualEngine, word, words } from '../../test/support/virtual-engine.ts';
 import type { EngineStats } from '../core/contracts/index.ts';
+import { continuousBatching } from '../core/scheduling/continuous-batching.ts';
 import { oneAtATime } from '../core/scheduling/one-at-a-time.ts';
 import { schedule } from '../operators/schedule.ts';
 import { createEngine } from './create-engine.ts';
 import { resolveOptions } from './options.ts';
+import { findEngine } from './registry.ts';
 
 describe('an engine', () => {
   it('answers a request token by token, a step each', async () => {
@@ -116,6 +118,27 @@ describe('an engine', () => {
     await expect(scriptedEngine({}, { maxNumSeqs: 8, maxNumBatchedTokens: 4 })).rejects.toMatchObject({
       code: 'RXLLM_OPTION_INVALID',
       param: 'maxNumBatchedTokens',
+    });
+  });
+
+  it('refuses an option that there is not, with those that there are', async () => {
+    const misspelt = { maxNumSeq: 4 } as object;
+    await expect(scriptedEngine({}, misspelt)).rejects.toMatchObject({
+      code: 'RXLLM_OPTION_INVALID',
+      param: 'maxNumSeq',
+      message: expect.stringMatching(/"maxNumSeq"; there is .*maxNumSeqs, .*kvCacheMemoryMiB\.$/),
+    });
+  });
+
+  it.each([
+    ['a name', 'kv-cache', "findEngine('kv-cache').recipe"],
+    ['a policy', continuousBatching, 'swap(continuous, { name, schedule: schedule(policy) })'],
+    ['an entry of the registry', findEngine('kv-cache'), 'findEngine(name).recipe'],
+    ['nothing', undefined, 'findEngine(name).recipe'],
+  ])('says what it takes where it is given %s for a recipe', async (_, given, message) => {
+    await expect(createEngine(given as never, toyModel)).rejects.toMatchObject({
+      code: 'RXLLM_RECIPE_INVALID',
+      message: expect.stringContaining(message),
     });
   });
 

@@ -9,6 +9,7 @@ import type {
   Recipe,
   SamplingParams,
 } from '../core/contracts/index.ts';
+import { RxllmError } from '../core/errors.ts';
 import { resolveOptions } from './options.ts';
 import { disposeAll } from './run/dispose-all.ts';
 import { engineContext } from './run/engine-context.ts';
@@ -21,6 +22,7 @@ import type { RunningEngine } from './run/running-engine.ts';
  * @throws RxllmError `RXLLM_OPTION_INVALID`, `RXLLM_RUNTIME_UNAVAILABLE`, `RXLLM_RECIPE_INVALID`, and what `owned` throws
  */
 export async function createEngine(recipe: Recipe, model: Model, given: Partial<EngineOptions> = {}): Promise<Engine> {
+  checkRecipe(recipe);
   const options = resolveOptions(model, given);
   const context = await engineContext(recipe, model, options);
   const { stream, stats$, watch, stop } = await start(recipe, context);
@@ -59,6 +61,22 @@ export async function createEngine(recipe: Recipe, model: Model, given: Partial<
       return closing;
     },
   };
+}
+
+/** What the types refuse, for those who run a file without checking them. */
+function checkRecipe(recipe: Recipe): void {
+  const kind: unknown = recipe?.kind;
+  if (kind === 'staged' || kind === 'opaque') return;
+  const given: unknown = recipe;
+  throw new RxllmError('RXLLM_RECIPE_INVALID', `createEngine takes a recipe, such as \`kvCache\`${recipeHint(given)}.`);
+}
+
+function recipeHint(given: unknown): string {
+  if (typeof given === 'string') return `; by its name, \`findEngine('${given}').recipe\``;
+  if (typeof given === 'function') {
+    return '; a policy goes into a slot: `swap(continuous, { name, schedule: schedule(policy) })`';
+  }
+  return ' or `findEngine(name).recipe`';
 }
 
 /** Runs the recipe once what its slots have started is there; where it cannot, nothing of it is left. */

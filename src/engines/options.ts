@@ -19,7 +19,7 @@ const nextImmediate = (): Observable<void> =>
 
 /** The given options over the defaults. @throws RxllmError `RXLLM_OPTION_INVALID` */
 export function resolveOptions(model: Model, given: Partial<EngineOptions>): EngineOptions {
-  const options = {
+  const defaults = {
     maxQueue: 256,
     maxModelLen: model.config.maxPositions,
     blockSize: 16,
@@ -31,8 +31,9 @@ export function resolveOptions(model: Model, given: Partial<EngineOptions>): Eng
     random: Math.random,
     newId: randomUUID,
     betweenSteps: nextImmediate,
-    ...given,
   };
+  checkNames(given, [...Object.keys(defaults), 'kvCacheMemoryMiB']);
+  const options = { ...defaults, ...given };
   positiveInteger('maxQueue', options.maxQueue);
   positiveInteger('maxModelLen', options.maxModelLen, model.config.maxPositions);
   positiveInteger('blockSize', options.blockSize, model.config.maxPositions);
@@ -43,6 +44,14 @@ export function resolveOptions(model: Model, given: Partial<EngineOptions>): Eng
   const { kvCacheMemoryMiB = defaultKvMemory(model, options) } = given;
   positiveInteger('kvCacheMemoryMiB', kvCacheMemoryMiB);
   return { ...options, kvCacheMemoryMiB };
+}
+
+/** A name that is misspelt would change nothing. */
+function checkNames(given: object, known: readonly string[]): void {
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const message = `There is no engine option "${unknown}"; there is ${known.join(', ')}.`;
+  throw new RxllmError('RXLLM_OPTION_INVALID', message, { param: unknown });
 }
 
 /** MiB: what all sequences at their full length take, but at most a quarter of the memory that is free. */

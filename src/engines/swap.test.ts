@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { operatorContext } from '../../test/support/context.ts';
 import { testScheduler } from '../../test/support/marbles.ts';
 import { scriptedEngine } from '../../test/support/scripted-engine.ts';
-import type { Slot, Tick } from '../core/contracts/index.ts';
+import type { Slot, StagedRecipe, Tick } from '../core/contracts/index.ts';
+import { baseline } from './baseline.ts';
 import { kvCache } from './kv-cache.ts';
 import { observe, pipeSlots, swap } from './swap.ts';
 
@@ -13,6 +14,19 @@ describe('swap', () => {
     const swapped = swap(kvCache, { name: 'other', decode });
     expect(swapped).toEqual({ ...kvCache, name: 'other', decode });
     expect(kvCache.name).toBe('kv-cache');
+  });
+
+  it.each([
+    ['without a name', kvCache, { decode: kvCache.decode }, 'needs a `name`'],
+    ['of a slot that there is not', kvCache, { name: 'a', scheduler: kvCache.schedule }, '"scheduler"; there is name,'],
+    ['of the kind', kvCache, { name: 'a', kind: 'opaque' }, 'no slot "kind"'],
+    ['of a box', baseline, { name: 'a' }, 'baseline has no slots to swap'],
+    ['of a name', 'kv-cache', { name: 'a' }, 'kv-cache has no slots to swap'],
+    ['of nothing', undefined, { name: 'a' }, 'undefined has no slots to swap'],
+  ])('refuses one %s', (_, recipe, change, message) => {
+    expect(() => swap(recipe as StagedRecipe, change as never)).toThrow(
+      expect.objectContaining({ code: 'RXLLM_RECIPE_INVALID', message: expect.stringContaining(message) }),
+    );
   });
 });
 

@@ -20,11 +20,17 @@ export interface Plan {
   /** Taken from `waiting`, in this order; each may have a row already. */
   readonly admitted: readonly Sequence[];
   readonly rows: readonly PlannedRow[];
-  /** When to plan again, in milliseconds on the clock, if nothing else happens; absent: never. */
+  /**
+   * When to plan again, in milliseconds on the clock, if nothing else happens; absent: never. A plan without rows and
+   * without this lets the engine sleep until a request arrives or is cancelled, whoever waits.
+   */
   readonly wakeAt?: number;
 }
 
-/** Plan, then apply (vLLM's scheduler, nano-vllm's `schedule` and `postprocess`): state in, plan out. */
+/**
+ * Plan, then apply (vLLM's scheduler, nano-vllm's `schedule` and `postprocess`): state in, plan out. While sequences wait
+ * or run, plan a row or give `wakeAt`: else only a request that comes or goes calls the policy again.
+ */
 export type Policy = (state: SchedulerState) => Plan;
 
 /**
