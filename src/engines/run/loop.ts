@@ -3,17 +3,18 @@ import {
   concatMap,
   defer,
   EMPTY,
+  EmptyError,
   identity,
   map,
   merge,
   type Observable,
   of,
   repeat,
+  SequenceError,
   Subject,
   share,
+  single,
   take,
-  tap,
-  toArray,
 } from 'rxjs';
 import type { EngineContext, Observer, Planned, Settled, StagedRecipe, Tick } from '../../core/contracts/index.ts';
 import { RxllmError } from '../../core/errors.ts';
@@ -47,10 +48,13 @@ export function createLoop(
   /** Of the turn that runs; several where `schedule` gives several steps. */
   let plans: Planned[] = [];
   const takePlan: Observer = (_, stage) => {
-    if (stage === 'schedule') return tap((step) => plans.push(step as Tick as Planned));
-    // A sequence for which there is no room has no row any more, and loses nothing with the step.
-    if (stage === 'allocate') return tap((step) => plans.splice(-1, 1, step as Tick as Planned));
-    return identity;
+    if (stage !== 'schedule' && stage !== 'allocate') return identity;
+    return map((step) => {
+      // A sequence for which there is no room has no row any more, and loses nothing with the step.
+      if (stage === 'allocate') plans.pop();
+      plans.push(step as Tick as Planned);
+      return step;
+    });
   };
   const stages = compose({ ...recipe, observers: [takePlan, ...recipe.observers] }, context);
   let index = 0;
@@ -58,10 +62,9 @@ export function createLoop(
   let wakeAt = Number.POSITIVE_INFINITY;
   // A turn may be synchronous from end to end: each starts on a fresh stack, or the stack would overflow.
   const nextTurn = (): Observable<unknown> => {
-    const awaited: Observable<unknown> = awake
-      ? of(undefined)
-      : merge(wake$, after(wakeAt - clock.now(), clock), ...lateMasks(context));
-    return awaited.pipe(take(1), concatMap(betweenSteps), take(1));
+    if (awake) return betweenSteps();
+    const awaited = merge(wake$, after(wakeAt - clock.now(), clock), ...lateMasks(context));
+    return awaited.pipe(take(1), concatMap(betweenSteps));
   };
   const turn$ = defer(() => {
     awake = false;
@@ -69,15 +72,14 @@ export function createLoop(
     return of({ index: index++, now: clock.now() });
   }).pipe(
     stages,
-    // A second step is enough to know, and the stages may never end.
-    take(2),
-    toArray(),
-    map(onlyStep),
-    tap((step) => {
+    single(),
+    map((step) => {
       awake ||= step.rows.length > 0 || step.preempted.length > 0;
       wakeAt = step.wakeAt;
+      return step;
     }),
-    catchError((error: unknown) => {
+    catchError((thrown: unknown) => {
+      const error = notOneStep(thrown) ?? thrown;
       wakeAt = plans.reduce((at, plan) => Math.min(at, wakesAt(plan)), Number.POSITIVE_INFINITY);
       const changed = onError(error, plans);
       awake ||= changed;
@@ -86,6 +88,7 @@ export function createLoop(
   );
   return {
     step$: defer(nextTurn).pipe(
+      take(1),
       concatMap(() => turn$.pipe(repeat({ delay: nextTurn }))),
       share(),
     ),
@@ -101,10 +104,9 @@ function lateMasks({ running, waiting }: EngineContext): Observable<void>[] {
   return [...running, ...waiting].flatMap(({ awaitsMask, grammar }) => (awaitsMask && grammar ? [grammar.ready$] : []));
 }
 
-function onlyStep([step, ...more]: readonly Settled[]): Settled {
-  if (step !== undefined && more.length === 0) return step;
-  throw new RxllmError(
-    'RXLLM_RECIPE_INVALID',
-    `The stages gave ${step === undefined ? 'no step' : 'several steps'} for one tick. Each stage must give one for one.`,
-  );
+function notOneStep(error: unknown): RxllmError | undefined {
+  if (!(error instanceof EmptyError || error instanceof SequenceError)) return undefined;
+  const given = error instanceof EmptyError ? 'no step' : 'several steps';
+  const message = `The stages gave ${given} for one tick. Each stage must give one for one.`;
+  return new RxllmError('RXLLM_RECIPE_INVALID', message, { cause: error });
 }
