@@ -6,11 +6,11 @@
  * 6.5 ms ran on the loop, it came 31 ms late in the worst of a hundred cases, and 6 ms where they did not, at the same rate.
  */
 const SHORT_MS = 5;
-/** A pass that is longer beside the loop is not tried on it; on it, that one took no longer counts against a shape. */
+/** A shape that takes longer elsewhere is not tried on the loop; and no pass on the loop counts for more than this. */
 const MAY_BE_SHORT_MS = 8;
-/** What passes that are tried on the loop count as before: a few that are not short, and they leave it. */
+/** The mean that a shape has on the loop before it is tried there: a few passes that are not short end the trial. */
 const UNTRIED_MS = 4;
-/** Passes beside the loop until one is tried on it again. */
+/** Passes elsewhere until the next trial. */
 const TRY_AGAIN = 200;
 /** Weight of the newest measurement. */
 const NEWEST = 0.1;
