@@ -78,7 +78,7 @@ export class BoundShapes {
     };
     const logitsTensor = keep(api.createTensor(logits.data, 'float32', [logits.rows, logits.vocab]));
     api.bindOutput(binding, NAMES.logits, logitsTensor);
-    return { inputs, logits, binding, tensors, pace: new Pace() };
+    return { inputs, logits, binding, tensors, pace: new Pace(shape.rows) };
   }
 
   /** So many blocks of each part of the pool, from that one on; shapes that span the same ones share them. */
