@@ -1,5 +1,6 @@
-import { defer, finalize, type MonoTypeOperatorFunction, map, type Observable, type OperatorFunction, tap } from 'rxjs';
+import { defer, finalize, type MonoTypeOperatorFunction, type Observable, type OperatorFunction, tap } from 'rxjs';
 import type { ForwardBatch, Observer, Planned, RuntimeSlot, StepStage, Tick } from '../core/contracts/index.ts';
+import { onEach } from '../core/on-each.ts';
 import { type Span, type StageTime, Timeline } from '../core/profiling/timeline.ts';
 
 export type { StageTime };
@@ -58,11 +59,7 @@ export function profile(clock?: { now(): number }): Profile {
   return {
     observer: <T extends Tick>(context: Parameters<Observer>[0], stage: StepStage) => {
       time = clock ?? context.options.clock;
-      // Not `tap`, which costs more than what it would measure.
-      return map((tick: T) => {
-        passing(tick, stage);
-        return tick;
-      });
+      return onEach<T>((tick) => passing(tick, stage));
     },
     stage: (name) => tap(() => timeline.pass(name, time.now())),
     timed: (name, operator) => (source) =>

@@ -1,6 +1,7 @@
-import { type MonoTypeOperatorFunction, map } from 'rxjs';
+import type { MonoTypeOperatorFunction } from 'rxjs';
 import type { EngineContext, Planned, Sampled, SequenceId, StepStage, Tick } from '../../core/contracts/index.ts';
 import { RxllmError } from '../../core/errors.ts';
+import { onEach } from '../../core/on-each.ts';
 
 /** What each stage adds to the step. */
 const ADDED: Readonly<Record<StepStage, readonly string[]>> = {
@@ -26,12 +27,10 @@ export const STEP_STAGES = Object.keys(ADDED) as readonly StepStage[];
 export function checkSteps<T extends Tick>(stage: StepStage, context: EngineContext): MonoTypeOperatorFunction<T> {
   const fields = ['index', 'now', 'rows', ...ADDED[stage]];
   const checkValues = VALUES[stage]?.(context);
-  // Not `tap`, which costs more, for each stage of each step.
-  return map((step) => {
+  return onEach((step) => {
     const known = step as Readonly<Record<string, unknown>> | undefined;
     for (const field of fields) if (known?.[field] === undefined) throw incomplete(stage, field);
     checkValues?.(step);
-    return step;
   });
 }
 

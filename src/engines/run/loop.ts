@@ -5,7 +5,6 @@ import {
   EMPTY,
   EmptyError,
   identity,
-  map,
   merge,
   type Observable,
   of,
@@ -18,6 +17,7 @@ import {
 } from 'rxjs';
 import type { EngineContext, Observer, Planned, Settled, StagedRecipe, Tick } from '../../core/contracts/index.ts';
 import { RxllmError } from '../../core/errors.ts';
+import { onEach } from '../../core/on-each.ts';
 import { wakesAt } from '../../core/scheduling/fail-step.ts';
 import { after } from './after.ts';
 import { compose } from './compose.ts';
@@ -49,11 +49,10 @@ export function createLoop(
   let plans: Planned[] = [];
   const takePlan: Observer = (_, stage) => {
     if (stage !== 'schedule' && stage !== 'allocate') return identity;
-    return map((step) => {
+    return onEach((step) => {
       // A sequence for which there is no room has no row any more, and loses nothing with the step.
       if (stage === 'allocate') plans.pop();
       plans.push(step as Tick as Planned);
-      return step;
     });
   };
   const stages = compose({ ...recipe, observers: [takePlan, ...recipe.observers] }, context);
@@ -73,10 +72,9 @@ export function createLoop(
   }).pipe(
     stages,
     single(),
-    map((step) => {
+    onEach((step) => {
       awake ||= step.rows.length > 0 || step.preempted.length > 0;
       wakeAt = step.wakeAt;
-      return step;
     }),
     catchError((thrown: unknown) => {
       const error = notOneStep(thrown) ?? thrown;
