@@ -1,4 +1,4 @@
-import { firstValueFrom, Subject, share } from 'rxjs';
+import { firstValueFrom, merge, Subject, share } from 'rxjs';
 import type { EngineContext, Settled, StagedRecipe } from '../../core/contracts/index.ts';
 import { toFrames } from './frames.ts';
 import { createLoop } from './loop.ts';
@@ -9,18 +9,16 @@ import { toStats } from './stats.ts';
 /** A staged recipe: one loop turns its stages for all requests. */
 export function runStages(recipe: StagedRecipe, context: EngineContext): RunningEngine {
   const settled$ = new Subject<Settled>();
-  /** A step has ended, well or with an error, and who left with it is out. */
-  const ended$ = new Subject<void>();
+  const failed$ = new Subject<void>();
   const loop = createLoop(recipe, context, (error, plans) => {
     const changed = requests.fail(error, plans);
-    ended$.next();
+    failed$.next();
     return changed;
   });
   const requests = createRequests(recipe, context, loop.wake);
   const turning = loop.step$.subscribe((step) => {
     requests.deliver(step);
     settled$.next(step);
-    ended$.next();
   });
   return {
     stream: requests.stream,
@@ -28,7 +26,8 @@ export function runStages(recipe: StagedRecipe, context: EngineContext): Running
     watch: (everyMs) => settled$.pipe(toFrames(context, everyMs)),
     stop: async () => {
       requests.close();
-      while (context.running.length > 0) await firstValueFrom(ended$);
+      // Who leaves with a step is out when it has ended, well or with an error.
+      while (context.running.length > 0) await firstValueFrom(merge(settled$, failed$));
       turning.unsubscribe();
       settled$.complete();
     },
