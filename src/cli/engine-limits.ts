@@ -28,7 +28,7 @@ const LIMITS = {
     takesEffect: ({ kv }) => kv === paged.kv || kv === prefixCaching.kv,
     problem: (name) => `the cache of ${name} has no blocks`,
   },
-} as const satisfies Partial<Record<keyof EngineOptions, Limit>>;
+} satisfies Partial<Record<keyof EngineOptions, Limit>>;
 
 /**
  * Refuses a limit that the engine would pass over without a word. One that is swapped in later takes what it can use of

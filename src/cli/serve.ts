@@ -108,7 +108,7 @@ export function addServe(program: Command): void {
       'write arrivals and plans, for `rxllm replay`; an engine swapped in writes to <file>.2, …',
       notEmpty,
     )
-    .action((options: ServeOptions) => serve(options));
+    .action(serve);
   // vLLM takes the model as an argument, and npm leaves only the value of an option that it takes for its own.
   optionsOnly(
     command,

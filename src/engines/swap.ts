@@ -24,7 +24,8 @@ function swapProblem(recipe: StagedRecipe, change: Partial<StagedRecipe>): strin
   if (typeof change.name !== 'string' || change.name === '') return 'the new recipe needs a `name` of its own';
   const { kind, ...slots } = recipe;
   // Another recipe, spread, brings its kind along.
-  const unknown = Object.keys(change).find((slot) => !(slot in slots) && change[slot as 'kind'] !== kind);
+  const known = change.kind === kind ? recipe : slots;
+  const unknown = Object.keys(change).find((slot) => !(slot in known));
   return unknown && `there is no slot "${unknown}"; there is ${Object.keys(slots).join(', ')}`;
 }
 
